@@ -56,12 +56,17 @@ export function renderMenus(view: View, menus: readonly Menu[]): Html {
   </form>`;
 }
 
+/** Returns the name of a filter's value that is an ID; null if the value is its own name. */
+export type NameOfValue = (filter: string, value: string) => string | null;
+
+const isOwnName: NameOfValue = () => null;
+
 /** Renders the filters, each with a link that removes it. */
-export function renderChips(view: View): Html | "" {
+export function renderChips(view: View, nameOf: NameOfValue = isOwnName): Html | "" {
   if (view.filters.length === 0) return "";
   return html`<div class="bar" role="group" aria-label="Filters">${view.filters.map(
     (filter) =>
-      html`<span class="chip"><span>${filter.name} ${filter.excludes ? "is not" : "is"} <bdi>${filter.value}</bdi></span><a href="${viewHref(view, { filters: without(view.filters, filter) })}" aria-label="Remove the filter ${filter.name}">×</a></span>`,
+      html`<span class="chip"><span>${filter.name} ${filter.excludes ? "is not" : "is"} <bdi>${nameOf(filter.name, filter.value) ?? filter.value}</bdi></span><a href="${viewHref(view, { filters: without(view.filters, filter) })}" aria-label="Remove the filter ${filter.name}">×</a></span>`,
   )}${view.filters.length > 1 ? html`<a href="${viewHref(view, { filters: [] })}">Remove all</a>` : ""}</div>`;
 }
 

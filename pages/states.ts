@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import type { NameOfValue } from "./filters.ts";
 import type { Html } from "./html.ts";
 import { renderCommand } from "./tools.ts";
 import { type View, viewHref } from "./view.ts";
@@ -8,7 +9,7 @@ export const renderState = (title: string, body: Html | string, more: Html | "" 
   html`<section class="panel state"><h2>${title}</h2><p class="quiet">${body}</p>${more}</section>`;
 
 /** Nothing matches: names the filters to drop, with a link without them. */
-export function renderEmpty(view: View, what: string): Html {
+export function renderEmpty(view: View, what: string, nameOf: NameOfValue = () => null): Html {
   if (view.filters.length === 0)
     return renderState(
       `No ${what} in this period`,
@@ -22,7 +23,7 @@ export function renderEmpty(view: View, what: string): Html {
     html`Remove one of them to see more.`,
     html`<ul class="plain">${view.filters.map(
       (filter) =>
-        html`<li><a href="${viewHref(view, { filters: view.filters.filter((each) => each !== filter) })}">Without ${filter.name} <bdi>${filter.value}</bdi></a></li>`,
+        html`<li><a href="${viewHref(view, { filters: view.filters.filter((each) => each !== filter) })}">Without ${filter.name} <bdi>${nameOf(filter.name, filter.value) ?? filter.value}</bdi></a></li>`,
     )}</ul>`,
   );
 }

@@ -13,6 +13,21 @@ import type { PageAnswer, PageCall } from "./workspace-page.ts";
 /** The dimensions of a cloud's usage. */
 const DIMENSIONS: readonly UsageDimension[] = USAGE_DIMENSIONS.filter(isCloudDimension);
 
+/** The dimensions that the list of requests can filter by. */
+const LISTED: readonly UsageDimension[] = [
+  "project",
+  "model",
+  "provider",
+  "person",
+  "machine",
+  "session",
+  "billing",
+  "status",
+  "cost",
+  "tokens",
+  "http_status",
+];
+
 /** Answers with a page about usage. */
 export async function showUsagePage(call: PageCall, show: ShowUsagePage): Promise<PageAnswer> {
   const shown = await show(createUsageHost(call), call.parameters);
@@ -30,7 +45,7 @@ function createUsageHost(call: PageCall): UsageHost {
     ...place,
     dimensions: DIMENSIONS,
     breakdowns: ["project", "model", "person", "machine"],
-    listed: [],
+    listed: LISTED,
     readUsage: (query) => readUsageAnswer(parts, workspace, inZone(query)),
     async readBreakdowns(query, dimensions) {
       const alone = { ...inZone(query), thenBy: null, bucket: "none" } as const;

@@ -1,6 +1,7 @@
 import { USAGE_PAGES } from "../../pages/usage-pages.ts";
 import { changeMachines, showMachines } from "./machines-page.ts";
 import { changeMembers, showMembers } from "./members-page.ts";
+import { showRequest, showRequests } from "./requests-page.ts";
 import { showUsagePage } from "./usage-pages.ts";
 import type { WorkspacePage } from "./workspace-page.ts";
 
@@ -12,7 +13,12 @@ const usagePage = (path: keyof typeof USAGE_PAGES, name: string): WorkspacePage 
 
 /** Every page of a workspace, in the groups and the order of the navigation. */
 export const WORKSPACE_PAGES: readonly (readonly WorkspacePage[])[] = [
-  [usagePage("/", "Overview"), usagePage("/explore", "Explore")],
+  [
+    usagePage("/", "Overview"),
+    usagePage("/explore", "Explore"),
+    { path: "/requests", name: "Requests", get: showRequests },
+    { path: "/requests/:id", get: showRequest },
+  ],
   [
     usagePage("/projects", "Projects"),
     usagePage("/models", "Models"),

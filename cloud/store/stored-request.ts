@@ -88,7 +88,15 @@ function isOfAnotherHash(column: string, stored: StoredRequest, sent: StoredRequ
  * Decision: a record without a kind, whose usage is complete without an output count, is an embedding. Nothing else ends
  * without output, and otherwise embeddings would have no cost under a daemon's `minimal` preset.
  */
-function kindOf({ request_kind, tokens_complete, completion_tokens }: StoredRequest): RequestKind {
+export function kindOf({
+  request_kind,
+  tokens_complete,
+  completion_tokens,
+}: {
+  readonly request_kind: RequestKind | null;
+  readonly tokens_complete: boolean | null;
+  readonly completion_tokens: number | string | null;
+}): RequestKind {
   if (request_kind !== null) return request_kind;
   return tokens_complete === true && completion_tokens === null ? "embedding" : "other";
 }

@@ -8,9 +8,27 @@ import type { PriceBook } from "./price-book.ts";
 import { type CostLine, type PricedUsage, priceUsage, type UsageToPrice } from "./price-usage.ts";
 import { USAGE_EXTRAS } from "./usage-extras.ts";
 
+/** The fields of a request that its cost follows from, and the stored cost. */
+export type PricedRequest = Pick<
+  RequestRecord,
+  | "billingMode"
+  | "costPicoUsd"
+  | "costSource"
+  | "model"
+  | "provider"
+  | "providerCostPicoUsd"
+  | "recordSource"
+  | "requestKind"
+  | "requestedAt"
+  | "requestedModel"
+  | "serviceTier"
+  | "tokens"
+  | "usageExtras"
+>;
+
 /** A request with the calculation of its cost. */
-export interface Explanation {
-  request: RequestRecord;
+export interface Explanation<Request extends PricedRequest = RequestRecord> {
+  request: Request;
   /** The price by the current price book, for the time of the request. */
   priced: PricedUsage;
   /** Whether that price equals the stored cost. If not, `recompute-costs` would change the cost. */
@@ -28,7 +46,10 @@ export function keepsAgentFigure(
 }
 
 /** Prices a stored request again and compares the result with the stored cost. */
-export function explainRequest(request: RequestRecord, book: PriceBook): Explanation {
+export function explainRequest<Request extends PricedRequest>(
+  request: Request,
+  book: PriceBook,
+): Explanation<Request> {
   const usage: UsageToPrice = {
     provider: request.provider,
     model: request.model,

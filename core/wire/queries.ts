@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { identifier, maybe, text } from "./fields.ts";
+import { BILLING_MODES } from "../values/record-fields.ts";
+import { identifier, maybe, text, uuid } from "./fields.ts";
 
 /** Default number of entries per page. Decision: about what a screen shows. */
 export const PAGE_SIZE_DEFAULT = 50;
@@ -54,7 +55,10 @@ export const analyticsQuerySchema = v.object({
 /** A query for analytics. */
 export type AnalyticsQuery = v.InferOutput<typeof analyticsQuerySchema>;
 
-/** The query of `…/traces` and `…/audit/requests`. Decision: `status` is `ok`, `failed` or one HTTP status. */
+/**
+ * The query of `…/traces` and `…/audit/requests`. Decision: `status` is `ok`, `failed`, `unpriced`, `incomplete` or one HTTP
+ * status.
+ */
 export const tracesQuerySchema = v.object({
   from: edge,
   to: edge,
@@ -62,8 +66,17 @@ export const tracesQuerySchema = v.object({
   model: maybe(text(256)),
   provider: maybe(text(64)),
   status: maybe(
-    v.pipe(v.string(), v.regex(/^(?:ok|failed|[1-9]\d\d)$/, "must be ok, failed or an HTTP status")),
+    v.pipe(
+      v.string(),
+      v.regex(
+        /^(?:ok|failed|unpriced|incomplete|[1-9]\d\d)$/,
+        "must be ok, failed, unpriced, incomplete or an HTTP status",
+      ),
+    ),
   ),
+  billing: maybe(v.picklist(BILLING_MODES)),
+  session: maybe(text(64)),
+  machine: maybe(uuid),
   user: maybe(identifier),
   cursor,
   limit,

@@ -12,7 +12,7 @@ import { readView, type View, viewParameters } from "../../pages/view.ts";
 import { COVERAGE_VIEW, renderCoverage } from "../../pages/views/coverage.ts";
 import { renderLimits } from "../../pages/views/limits.ts";
 import { renderNow } from "../../pages/views/now.ts";
-import { renderNoRequest, renderRequest } from "../../pages/views/request.ts";
+import { adviceOf, renderNoRequest, renderRequest } from "../../pages/views/request.ts";
 import { REQUESTS_VIEW, renderRequests, toRequestParameters } from "../../pages/views/requests.ts";
 import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
 import { renderSessions, SESSIONS_VIEW } from "../../pages/views/sessions.ts";
@@ -21,7 +21,7 @@ import { requestJson } from "../api/request-json.ts";
 import { requestsCsv } from "../api/requests-csv.ts";
 import { lastPulls } from "../api/unpriced-models.ts";
 import { readLimitViews } from "../limits/limit-views.ts";
-import { readPagePeriod } from "./page-period.ts";
+import { readLocalPeriod } from "./page-period.ts";
 import { readCoverage } from "./read-coverage.ts";
 import { readNow } from "./read-now.ts";
 import { readRequests, requestListQuery } from "./read-requests.ts";
@@ -72,7 +72,7 @@ async function showRequests(ports: ApiPorts, context: Context) {
   const answer = await readRequests(ports, view, context.req.raw.signal);
   const parameters = viewParameters(view);
   const file = (as: string) => `/requests?${new URLSearchParams([...parameters, ["format", as]])}`;
-  const { from, to } = readPagePeriod(view, ports.clock.now());
+  const { from, to } = readLocalPeriod(view, ports.clock.now());
   const query = new URLSearchParams([
     ["from", new Date(from).toISOString()],
     ["to", new Date(to).toISOString()],
@@ -94,7 +94,7 @@ async function showRequests(ports: ApiPorts, context: Context) {
 /** Answers with the requests of a view as a file. */
 async function sendRequests(ports: ApiPorts, context: Context, view: View, format: "csv" | "json") {
   const { store, turn, clock } = ports;
-  const query = requestListQuery(view, readPagePeriod(view, clock.now()), MAX_FILE_ROWS);
+  const query = requestListQuery(view, readLocalPeriod(view, clock.now()), MAX_FILE_ROWS);
   const page = await store.records.list(query, turn, context.req.raw.signal);
   const items = page.requests.map(requestJson);
   context.header("content-disposition", `attachment; filename="requests.${format}"`);
@@ -117,9 +117,11 @@ async function showRequest(ports: ApiPorts, context: Context, id: string) {
     merges: store.origins.listMerges(),
   });
   const origins = namesakes.get(request.project);
+  const fix = fixOfExplanation(explanation, lastPulls(ports), clock.now());
   const answer = {
     explanation,
-    priceFix: fixOfExplanation(explanation, lastPulls(ports), clock.now()),
+    advice: fix === null ? null : adviceOf(fix),
+    update: "meter recompute-costs",
     origin: origins === undefined ? null : formatOrigins(origins, null),
   };
   return showPage(ports, context, {

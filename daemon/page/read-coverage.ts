@@ -11,7 +11,7 @@ import { describeDistrust } from "../../core/operations/doctor/trust-advice.ts";
 import type { View } from "../../pages/view.ts";
 import type { CoverageAnswer, CoverageTask } from "../../pages/views/coverage.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
-import { readPagePeriod } from "./page-period.ts";
+import { readLocalPeriod } from "./page-period.ts";
 
 /** The certificate's file if the daemon does not know another one. */
 const DEFAULT_AUTHORITY_FILE = "<meter_home>/ca/ca.pem";
@@ -19,7 +19,7 @@ const DEFAULT_AUTHORITY_FILE = "<meter_home>/ca/ca.pem";
 /** Reads what was metered and what was missed. */
 export async function readCoverage(ports: ApiPorts, view: View): Promise<CoverageAnswer> {
   const { store, clock } = ports;
-  const { from, to, words } = readPagePeriod(view, clock.now());
+  const { from, to, words } = readLocalPeriod(view, clock.now());
   const summary = summariseCoverage(store.coverage.read({ from, to }));
   const { unlisted, added } = splitAddedHosts(summary.unlisted, ports.isKnownHost ?? (() => false));
   const tasks: CoverageTask[] = [

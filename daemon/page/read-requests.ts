@@ -1,10 +1,11 @@
+import type { PagePeriod } from "../../pages/page-period.ts";
 import { filterValue, type View } from "../../pages/view.ts";
 import type { RequestsAnswer } from "../../pages/views/requests.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import type { RequestListQuery } from "../store/port/records.ts";
 import type { ReportColumn, ReportRow } from "../store/port/reports.ts";
 import { parseRequestStatus } from "../store/request-status.ts";
-import { type PagePeriod, readPagePeriod } from "./page-period.ts";
+import { readLocalPeriod } from "./page-period.ts";
 
 /** The rows of one page. */
 const PAGE_ROWS = 50;
@@ -42,7 +43,7 @@ export async function readRequests(
   view: View,
   signal: AbortSignal,
 ): Promise<RequestsAnswer> {
-  const period = readPagePeriod(view, clock.now());
+  const period = readLocalPeriod(view, clock.now());
   const page = await store.records.list(requestListQuery(view, period), turn, signal);
   const { from, to } = period;
   const [total = [], ...lists] = await store.reports.readEach(["total", ...MENUS], { from, to });

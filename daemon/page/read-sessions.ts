@@ -4,7 +4,7 @@ import type { SessionLine, SessionsAnswer } from "../../pages/views/sessions.ts"
 import type { ApiPorts } from "../api/api-ports.ts";
 import type { SessionSummary } from "../store/port/sessions.ts";
 import { totalInput } from "../store/token-sums.ts";
-import { readPagePeriod } from "./page-period.ts";
+import { readLocalPeriod } from "./page-period.ts";
 import { readChoices } from "./read-requests.ts";
 
 /** The most sessions of a list. */
@@ -31,7 +31,7 @@ export function toSessionLine(session: SessionSummary): SessionLine {
 
 /** Reads the sessions of a view. */
 export async function readSessions({ store, turn, clock }: ApiPorts, view: View): Promise<SessionsAnswer> {
-  const period = readPagePeriod(view, clock.now());
+  const period = readLocalPeriod(view, clock.now());
   const project = filterValue(view, "project");
   const sessions = await store.sessions.list(
     { from: period.from, to: period.to, limit: MAX_SESSIONS, ...(project !== undefined && { project }) },

@@ -5,7 +5,7 @@ import { type Explanation, formatLineQuantity, formatLineRate } from "../../core
 import { formatPicoUsd } from "../../core/pricing/money.ts";
 import type { PriceFix } from "../../core/pricing/price-fix.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
-import { formatCount } from "../../core/values/text/format-count.ts";
+import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import { formatDuration } from "../../core/values/text/format-duration.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
@@ -14,33 +14,43 @@ import { renderState } from "../states.ts";
 import { renderTime } from "../times.ts";
 import { sessionHref } from "./links.ts";
 import { renderOutcome } from "./request-table.ts";
+import type { ShownRequest } from "./shown-request.ts";
 
 /** One request with the calculation of its cost. */
 export interface RequestAnswer {
-  readonly explanation: Explanation;
+  readonly explanation: ShownExplanation;
   /** How to give its model a price. Null if it has one. */
-  readonly priceFix: PriceFix | null;
+  readonly advice: PriceAdvice | null;
+  /** The command that updates a cost with which current rates do not agree. Null: stored costs stay. */
+  readonly update: string | null;
   /** The remote or folder of the project, if another project has the same folder name; otherwise null. */
   readonly origin: string | null;
+  /** What the host knows besides the request. Default: nothing. */
+  readonly facts?: readonly Fact[];
 }
 
-type Request = Explanation["request"];
-type Fact = readonly [name: string, value: Html | string];
+type ShownExplanation = Explanation<ShownRequest>;
+
+/** A fact about a request. */
+export type Fact = readonly [name: string, value: Html | string];
 
 /** Renders one request: what it was, its tokens, and its cost to the last digit. */
-export function renderRequest({ explanation, priceFix, origin }: RequestAnswer, place: PagePlace): Html {
-  const { request } = explanation;
+export function renderRequest(answer: RequestAnswer, place: PagePlace): Html {
+  const { request } = answer.explanation;
   const failure = describeFailure(request);
   return html`${failure === null ? "" : html`<div class="notice bad" role="note"><bdi>${failure}</bdi></div>`}
-    ${renderCost(explanation, priceFix)}
+    ${renderCost(answer)}
     <div class="pair">
       <section class="panel" aria-labelledby="facts-title"><div class="head"><h2 id="facts-title">Call</h2></div>
-        <dl class="facts">${listFacts(request, origin, place).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></section>
+        <dl class="facts">${listFacts(answer, place).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></section>
       ${renderTokens(request, failure !== null)}
     </div>`;
 }
 
-function listFacts(request: Request, origin: string | null, place: PagePlace): readonly Fact[] {
+function listFacts(
+  { explanation: { request }, origin, facts = [] }: RequestAnswer,
+  place: PagePlace,
+): readonly Fact[] {
   const { model, requestedModel, client, clientVersion, sessionId, gitBranch, attributionTier } = request;
   const asked =
     requestedModel === null || requestedModel === model
@@ -54,35 +64,44 @@ function listFacts(request: Request, origin: string | null, place: PagePlace): r
     ["Provider", renderName(request.provider)],
     [
       "Project",
-      html`${renderName(request.project)} <span class="quiet">by ${attributionTier.replaceAll("_", " ")}</span>`,
+      html`${renderName(request.project)} ${attributionTier === null ? "" : html`<span class="quiet">by ${attributionTier.replaceAll("_", " ")}</span>`}`,
     ],
     ...fact("Origin", origin),
     ...fact("Branch", gitBranch),
-    ["Program", html`${renderName(client)}${clientVersion ? html` <bdi>${clientVersion}</bdi>` : ""}`],
+    ...(facts.length > 0 && client === null
+      ? fact("Program version", clientVersion)
+      : [
+          [
+            "Program",
+            html`${renderName(client)}${clientVersion ? html` <bdi>${clientVersion}</bdi>` : ""}`,
+          ] as const,
+        ]),
     ...(sessionId
       ? [["Session", html`<a href="${sessionHref(place, sessionId)}"><bdi>${sessionId}</bdi></a>`] as const]
       : []),
     ...fact("Agent", request.agentKind ?? request.agentId),
     ...listCallFacts(request),
+    ...facts,
     ["Billing", BILLING_TEXTS[effectiveBilling(request)]],
     ["Request", html`<code>${request.requestId}</code>`],
   ];
 }
 
 /** A log states neither the address of a call nor how it ended. */
-function listCallFacts(request: Request): readonly Fact[] {
-  const { logFile, logLine, ttfbMs, latencyMs } = request;
+function listCallFacts(request: ShownRequest): readonly Fact[] {
+  const { logFile, logLine, ttfbMs, latencyMs, method, host, path } = request;
   if (request.recordSource === "logs")
     return [["From logs", html`<bdi>${logFile ?? "unknown file"}</bdi>, line ${logLine ?? "unknown"}`]];
+  const address = `${method ?? ""} ${host ?? ""}${path ?? ""}`.trim();
   const first = ttfbMs === null ? "" : `, first byte after ${formatDuration(ttfbMs)}`;
   return [
-    ["Call", html`<bdi>${request.method} ${request.host}${request.path}</bdi>`],
+    ...(address === "" ? [] : [["Call", html`<bdi>${address}</bdi>`] as const]),
     ["Response", html`${renderOutcome(request)}${request.streaming ? ", streamed" : ""}`],
-    ["Duration", `${formatDuration(latencyMs)}${first}`],
+    ["Duration", latencyMs === null ? UNKNOWN : `${formatDuration(latencyMs)}${first}`],
   ];
 }
 
-function renderTokens({ tokens, tokensComplete }: Request, failed: boolean): Html {
+function renderTokens({ tokens, tokensComplete }: ShownRequest, failed: boolean): Html {
   const counts: readonly (readonly [string, number | null])[] = [
     ["Input, fresh", tokens.promptTokens],
     ["Input, read from a cache", tokens.cacheReadTokens],
@@ -97,7 +116,8 @@ function renderTokens({ tokens, tokensComplete }: Request, failed: boolean): Htm
   </section>`;
 }
 
-function renderCost({ request, priced, agrees, rate }: Explanation, priceFix: PriceFix | null): Html {
+function renderCost({ explanation, advice, update }: RequestAnswer): Html {
+  const { request, priced, agrees, rate } = explanation;
   const { costPicoUsd, costSource, providerCostPicoUsd } = request;
   const isPlan = effectiveBilling(request) === "plan";
   return html`<section class="panel" aria-labelledby="cost-title">
@@ -106,9 +126,9 @@ function renderCost({ request, priced, agrees, rate }: Explanation, priceFix: Pr
     <p class="quiet">${rate === null ? "No rate applied." : html`Rate: <bdi>${rate}</bdi>`}</p>
     ${priced.lines.length === 0 ? "" : renderLines(priced)}
     ${priced.unpricedReason === null ? "" : html`<p>Not priced: ${priced.unpricedReason}.</p>`}
-    ${priceFix === null ? "" : renderPriceAdvice(adviceOf(priceFix))}
+    ${advice === null ? "" : renderPriceAdvice(advice)}
     ${providerCostPicoUsd === null ? "" : html`<p>The provider stated $${formatPicoUsd(providerCostPicoUsd)}. This is the cost that counts.</p>`}
-    ${agrees ? "" : html`<p class="warn">Current rates give a different cost from the stored one. To update it: <code>meter recompute-costs</code></p>`}
+    ${agrees ? "" : html`<p class="warn">Current rates give a different cost from the stored one. ${update === null ? "It stays as it was stored." : html`To update it: <code>${update}</code>`}</p>`}
   </section>`;
 }
 

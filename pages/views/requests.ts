@@ -1,14 +1,14 @@
 import { html } from "hono/html";
-import type { RequestRecord } from "../../core/values/record.ts";
 import { BILLING_MODES } from "../../core/values/record-fields.ts";
-import { PERIOD_VALUES, renderChips, renderMenus, renderViewNotices } from "../filters.ts";
+import { type NameOfValue, PERIOD_VALUES, renderChips, renderMenus, renderViewNotices } from "../filters.ts";
 import type { Html } from "../html.ts";
 import type { PagePlace } from "../page-place.ts";
 import { renderEmpty } from "../states.ts";
 import { filterValue, type View, type ViewSpec, viewHref } from "../view.ts";
 import { renderRequestTable } from "./request-table.ts";
+import type { RequestSender, ShownRequest } from "./shown-request.ts";
 
-export const REQUESTS_VIEW: ViewSpec = {
+const requestsView = (filters: readonly string[]): ViewSpec => ({
   path: "/requests",
   keys: {
     period: PERIOD_VALUES,
@@ -20,8 +20,21 @@ export const REQUESTS_VIEW: ViewSpec = {
     http: [],
     cursor: [],
   },
-  filters: ["project", "model", "provider", "client"],
-};
+  filters,
+});
+
+/** The list of a machine's requests. */
+export const REQUESTS_VIEW = requestsView(["project", "model", "provider", "client"]);
+
+/** The list of a workspace's requests. */
+export const WORKSPACE_REQUESTS_VIEW = requestsView([
+  "project",
+  "model",
+  "provider",
+  "person",
+  "machine",
+  "session",
+]);
 
 /** The filters of usage that the status of a request stands for. */
 const STATUS_FILTERS: readonly (readonly [name: string, value: string])[] = [
@@ -43,7 +56,7 @@ export function toRequestParameters(parameters: URLSearchParams): URLSearchParam
 
 /** One page of requests. */
 export interface RequestsAnswer {
-  readonly requests: readonly RequestRecord[];
+  readonly requests: readonly ShownRequest[];
   /** Null on the last page. */
   readonly nextCursor: string | null;
   readonly periodWords: string;
@@ -51,6 +64,12 @@ export interface RequestsAnswer {
   readonly choices: Readonly<Record<string, readonly string[]>>;
   /** How many requests match, with the view's filters; null if that was not counted. */
   readonly total: number | null;
+  /** Who sent the requests, by ID. Absent: this machine did. */
+  readonly senders?: ReadonlyMap<string, RequestSender>;
+  /** The names of people and machines, whose values are IDs. */
+  readonly nameOf?: NameOfValue;
+  /** What the period can't have, as a sentence. */
+  readonly caveat?: string;
 }
 
 const STATUS_NAMES: Readonly<Record<string, string>> = {
@@ -63,15 +82,16 @@ const STATUS_NAMES: Readonly<Record<string, string>> = {
 
 /** Renders the list of requests, the latest first. */
 export function renderRequests(answer: RequestsAnswer, view: View, place: PagePlace): Html {
-  const { requests, nextCursor } = answer;
+  const { requests, nextCursor, senders, nameOf, caveat } = answer;
   return html`${renderViewNotices(view)}
     ${renderFilterMenus(answer, view)}
-    ${renderChips(view)}
+    ${renderChips(view, nameOf)}
+    ${caveat === undefined ? "" : html`<div class="notice" role="note">${caveat}</div>`}
     <p class="quiet" data-summary>${describeCount(answer)}</p>
     <div id="list" data-live>${
       requests.length === 0
-        ? renderEmpty(view, "requests")
-        : html`<section class="panel">${renderRequestTable("Requests", requests, place)}
+        ? renderEmpty(view, "requests", nameOf)
+        : html`<section class="panel">${renderRequestTable("Requests", requests, place, senders)}
         <nav class="pages" aria-label="Pages of requests">${view.values.cursor === "" ? html`<span></span>` : html`<a href="${viewHref(view, { values: { cursor: "" } })}">Latest</a>`}${nextCursor === null ? html`<span class="quiet">The end.</span>` : html`<a href="${viewHref(view, { values: { cursor: nextCursor } })}" rel="next" data-key="ArrowRight">Earlier</a>`}</nav></section>`
     }</div>`;
 }
@@ -82,7 +102,10 @@ const describeCount = ({ requests, total, periodWords }: RequestsAnswer): string
     : `${requests.length.toLocaleString("en")} of ${total.toLocaleString("en")} requests, ${periodWords}`;
 
 /** Renders the menus of the filters: what the period has, and what is selected. */
-export function renderFilterMenus({ choices }: Pick<RequestsAnswer, "choices">, view: View): Html {
+export function renderFilterMenus(
+  { choices, nameOf = () => null }: Pick<RequestsAnswer, "choices" | "nameOf">,
+  view: View,
+): Html {
   const menus = view.spec.filters.flatMap((name) => {
     const selected = filterValue(view, name) ?? "";
     const values = [...new Set([...(choices[name] ?? []), ...(selected === "" ? [] : [selected])])];
@@ -93,7 +116,10 @@ export function renderFilterMenus({ choices }: Pick<RequestsAnswer, "choices">, 
             name,
             label: FILTER_NAMES[name] ?? name,
             selected,
-            choices: [{ value: "", name: "all" }, ...values.map((value) => ({ value, name: value }))],
+            choices: [
+              { value: "", name: "all" },
+              ...values.map((value) => ({ value, name: nameOf(name, value) ?? value })),
+            ],
           },
         ];
   });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { request } from "node:http";
-import { createRequire } from "node:module";
 import { after, before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
@@ -20,6 +19,7 @@ import {
   type ParentProxy,
   type ProviderSimulation,
 } from "../simulation/mod.ts";
+import { findBarriers, NARROW } from "./barriers.rig.ts";
 import {
   BROWSER_PATIENCE_MS,
   BROWSER_SUITE_TIMEOUT_MS,
@@ -68,24 +68,6 @@ const CLIENT_BYTES = CLIENT_FILES.reduce((sum, { text }) => sum + gzipSync(text)
 
 /** The most bytes of a page with its files, compressed. */
 const MAX_PAGE_BYTES = 30 * 1024;
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-
-/** The layout faults that a narrow page can have. */
-const NARROW = { type: "rule", values: ["target-size", "scrollable-region-focusable"] };
-
-/** Returns what axe-core finds, by default against WCAG 2.2, A and AA, and good practice. */
-async function findBarriers(page: Page, rules: unknown = WCAG): Promise<string[]> {
-  // The policy of the pages refuses scripts of others, so this one comes through the debugger.
-  const debug = await page.context().newCDPSession(page);
-  await debug.send("Runtime.evaluate", { expression: axe });
-  return page.evaluate(
-    `axe.run({ runOnly: ${JSON.stringify(rules)} }).then(({ violations }) =>
-      violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 120)).join(" | ")))`,
-  );
-}
 
 describe("the local page in Chromium", {
   skip: await withoutChromium(),

@@ -1,17 +1,19 @@
 import { type Selectable, sql, type Transaction } from "kysely";
+import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
 import type { TracesQuery } from "../../../core/wire/queries.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import { FAILED } from "../rollups.ts";
 import type { CloudSchema, RequestRow } from "../schema.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
 import { inReadScope } from "./read-scope.ts";
+import { UNPRICED } from "./usage-data.ts";
 import type { Span } from "./usage-spans.ts";
 
-/** A stored request with its machine's name. */
+/** A stored request with its machine's name: the one that people gave it, else the host name. */
 export type TraceRow = Selectable<RequestRow> & { readonly hostname: string | null };
 
 /** The filters of a list of requests. An empty project selects requests without one. */
-export type TraceFilter = Pick<TracesQuery, "project" | "model" | "provider" | "status" | "user">;
+export type TraceFilter = Omit<TracesQuery, "from" | "to" | "cursor" | "limit">;
 
 /** Selects a workspace's requests, with the names of their machines. */
 function selectTraces(trx: Transaction<CloudSchema>, workspaceId: string) {
@@ -21,7 +23,7 @@ function selectTraces(trx: Transaction<CloudSchema>, workspaceId: string) {
       join.onRef("m.workspace_id", "=", "r.workspace_id").onRef("m.machine_id", "=", "r.machine_id"),
     )
     .selectAll("r")
-    .select("m.hostname")
+    .select(sql<string | null>`coalesce(m.label, m.hostname)`.as("hostname"))
     .where("r.workspace_id", "=", workspaceId);
 }
 
@@ -41,13 +43,18 @@ export async function listTraces(
         sql<boolean>`(r.requested_at, r.request_id) < (${after.at}::timestamptz, ${after.id}::uuid)`,
       );
     }
-    const { project, model, provider, status, user } = filter;
+    const { project, model, provider, status, billing, session, machine, user } = filter;
     if (project !== null) query = query.where(sql<boolean>`coalesce(r.project, '') = ${project}`);
     if (model !== null) query = query.where("r.model", "=", model);
     if (provider !== null) query = query.where("r.provider", "=", provider);
     if (user !== null) query = query.where("r.user_id", "=", user);
+    if (machine !== null) query = query.where("r.machine_id", "=", machine);
+    if (session !== null) query = query.where("r.session_id", "=", session);
+    if (billing !== null) query = query.where(sql<boolean>`${sql.raw(EFFECTIVE_BILLING_SQL)} = ${billing}`);
     if (status === "ok") query = query.where(sql<boolean>`${sql.raw(FAILED)} is not true`);
     else if (status === "failed") query = query.where(sql<boolean>`${sql.raw(FAILED)} is true`);
+    else if (status === "unpriced") query = query.where(sql<boolean>`${sql.raw(UNPRICED)}`);
+    else if (status === "incomplete") query = query.where("r.tokens_complete", "is", false);
     else if (status !== null) query = query.where("r.http_status", "=", Number(status));
     return await query
       .orderBy("r.requested_at", "desc")

@@ -17,7 +17,7 @@ import type { Span } from "./usage-spans.ts";
 const DAY_MS = 24 * HOUR_MS;
 
 /** SQL for whether a row of `requests` has no known price. */
-const UNPRICED = `(cost_pico_usd is null and not (${FAILED} is true and ${USED_NOTHING}))`;
+export const UNPRICED = `(cost_pico_usd is null and not (${FAILED} is true and ${USED_NOTHING}))`;
 
 const COST = `case when ${UNPRICED} then 'unpriced' when cost_source = 'unpriced' then 'none' else cost_source end`;
 

@@ -4,14 +4,13 @@ import { formatQuantity } from "../../values/text/format-quantity.ts";
 import { totalInputTokens, totalOutputTokens } from "../../values/token-totals.ts";
 
 /** The fields of a record that say how the call ended. */
-type FailureFields = Pick<
+type FailureFields = { readonly latencyMs: number | null } & Pick<
   RequestRecord,
   | "client"
   | "costPicoUsd"
   | "costSource"
   | "errorClass"
   | "httpStatus"
-  | "latencyMs"
   | "providerErrorCode"
   | "retryable"
   | "tokens"
@@ -41,14 +40,14 @@ const REPORTED: Readonly<Record<ErrorClass, string>> = {
 
 function describeEnd(record: FailureFields, errorClass: ErrorClass): string {
   const { httpStatus, latencyMs, providerErrorCode } = record;
-  const after = `after ${formatDuration(latencyMs)}`;
+  const after = latencyMs === null ? "" : ` after ${formatDuration(latencyMs)}`;
   const reported = `${REPORTED[errorClass]}${providerErrorCode === null ? "" : ` (${providerErrorCode})`}`;
   if (httpStatus !== null && httpStatus >= 400)
-    return `The provider answered with HTTP ${httpStatus} ${after}: ${reported}.`;
+    return `The provider answered with HTTP ${httpStatus}${after}: ${reported}.`;
   if (httpStatus !== null && (errorClass !== "network" || providerErrorCode !== null))
-    return `The provider ended the response with an error ${after}: ${reported}.`;
+    return `The provider ended the response with an error${after}: ${reported}.`;
   if (errorClass === "timeout")
-    return `The connection to the provider could not be set up in time. The call ended ${after}.`;
+    return `The connection to the provider could not be set up in time. The call ended${after}.`;
   return describeClose(record, after);
 }
 
@@ -61,11 +60,11 @@ function describeClose(
   // `classifyError()`: of all failures of a connection, only the client's own abort is not retryable.
   if (retryable === false) {
     const program = client === null ? "The client" : `The client (${client})`;
-    return `${program} closed the connection ${after}, ${httpStatus === null ? "before the response began" : when}.`;
+    return `${program} closed the connection${after}, ${httpStatus === null ? "before the response began" : when}.`;
   }
   if (httpStatus === null)
-    return `No response arrived: the connection to the provider failed or was closed ${after}.`;
-  return `The provider or the network closed the connection ${after}, ${when}.`;
+    return `No response arrived: the connection to the provider failed or was closed${after}.`;
+  return `The provider or the network closed the connection${after}, ${when}.`;
 }
 
 function describeCounts({ httpStatus, tokens, tokensComplete, usageExtras }: FailureFields): string {

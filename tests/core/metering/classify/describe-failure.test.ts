@@ -116,6 +116,14 @@ describe("describeFailure()", () => {
   for (const [name, record, text] of table)
     it(`describes ${name}`, () => assert.equal(describeFailure(sampleRecord(record)), text));
 
+  it("leaves out how long a call took if that is unknown", () => {
+    const refusal = { ...cut, ...noCounts, httpStatus: 429, errorClass: "rate_limit", latencyMs: 1 } as const;
+    assert.equal(
+      describeFailure({ ...sampleRecord(refusal), latencyMs: null }),
+      "The provider answered with HTTP 429: rate limit. It stated no token counts. No cost is stored.",
+    );
+  });
+
   it("says nothing about a call that did not fail", () => {
     assert.equal(describeFailure(sampleRecord()), null);
     assert.equal(describeFailure(sampleRecord({ tokensComplete: false })), null);

@@ -1,0 +1,214 @@
+import { explainRequest } from "../../core/pricing/explain-request.ts";
+import { findPublication } from "../../core/pricing/price-fix.ts";
+import type { UsageFilter, UsageQuery } from "../../core/pricing/view/usage-query.ts";
+import { DEFAULT_USAGE_QUERY } from "../../core/pricing/view/usage-query.ts";
+import { isWithinReach, retentionFloor } from "../../core/privacy/retention/windows.ts";
+import { isUuid } from "../../core/values/uuid.ts";
+import { formatInstant } from "../../core/wire/instant.ts";
+import type { TracesQuery } from "../../core/wire/queries.ts";
+import type { UsageAnswer, UsageDimension } from "../../core/wire/usage.ts";
+import { renderUsd } from "../../pages/figures.ts";
+import { type NameOfValue, renderPeriods } from "../../pages/filters.ts";
+import { renderName } from "../../pages/names.ts";
+import { type PagePeriod, readPagePeriod } from "../../pages/page-period.ts";
+import { renderTime } from "../../pages/times.ts";
+import { filterValue, readView, type View } from "../../pages/view.ts";
+import { type Fact, renderNoRequest, renderRequest } from "../../pages/views/request.ts";
+import {
+  type RequestsAnswer,
+  renderRequests,
+  toRequestParameters,
+  WORKSPACE_REQUESTS_VIEW,
+} from "../../pages/views/requests.ts";
+import type { RequestSender } from "../../pages/views/shown-request.ts";
+import { createPaging } from "../routes/reads/paging.ts";
+import { readNames } from "../routes/reads/read-names.ts";
+import { reachOf } from "../routes/reads/read-period.ts";
+import { readUsageAnswer } from "../routes/reads/read-usage.ts";
+import { findTrace, listTraces, type TraceFilter, type TraceRow } from "../store/reads/traces.ts";
+import { toolsOf } from "./page-tools.ts";
+import { toShownRequest } from "./shown-request.ts";
+import type { PageAnswer, PageCall } from "./workspace-page.ts";
+
+const PATH = "/requests";
+
+/** The rows of one page. */
+const PAGE_ROWS = 50;
+
+/** The filters that have a menu of their values. The rollups have them. */
+const MENUS = ["project", "model", "provider", "person", "machine"] as const satisfies UsageDimension[];
+
+/** The most values of a filter that a menu has. */
+const MAX_CHOICES = 100;
+
+/** `GET /w/{ws}/requests`: the requests of a period, the latest first. Its beginning is cut as that of a list of traces is refused. */
+export async function showRequests(call: PageCall): Promise<PageAnswer> {
+  const { place, workspace } = call;
+  const view = readView(WORKSPACE_REQUESTS_VIEW, toRequestParameters(call.parameters), place.base);
+  const period = readPagePeriod(view, place, retentionFloor("traces", reachOf(workspace, place.now)));
+  const filter = filterOf(view);
+  const read = await readRequests(call, view, period, filter);
+  if (read instanceof Response) return read;
+  const query = new URLSearchParams({ from: formatInstant(period.from), to: formatInstant(period.to) });
+  for (const [name, value] of Object.entries(filter)) if (value !== null) query.set(name, value);
+  return {
+    heading: "Requests",
+    path: PATH,
+    controls: renderPeriods(view),
+    main: renderRequests(read, view, place),
+    tools: toolsOf(call, `/traces?${query}`, {}),
+  };
+}
+
+/** Returns the filters of a view as those of the API. */
+function filterOf(view: View): TraceFilter {
+  const text = (name: string) => filterValue(view, name) ?? null;
+  const machine = text("machine");
+  return {
+    project: text("project"),
+    model: text("model"),
+    provider: text("provider"),
+    session: text("session"),
+    user: text("person"),
+    // No machine has an ID of another form, and Postgres refuses one.
+    machine: machine === null || isUuid(machine) ? machine : NO_ID,
+    status: (/^[1-9]\d\d$/.test(view.values.http ?? "") ? view.values.http : view.values.status) || null,
+    billing: (view.values.billing || null) as TracesQuery["billing"],
+  };
+}
+
+const NO_ID = "00000000-0000-0000-0000-000000000000";
+
+async function readRequests(
+  { env: { parts }, workspace }: PageCall,
+  view: View,
+  period: PagePeriod,
+  filter: TraceFilter,
+): Promise<RequestsAnswer | Response> {
+  const { workspaceId } = workspace;
+  const binding = { workspaceId, query: { endpoint: "requests_page", ...filter } };
+  const paging = createPaging(binding, isUuid, parts.sha256);
+  const after = paging.read(view.values.cursor || null);
+  if (!after.ok) return after.refusal;
+  const { from, to } = period;
+  const bounds = { period: { from: formatInstant(from), to: formatInstant(to) }, compare: "none" } as const;
+  const ask = (change: Partial<UsageQuery>) =>
+    readUsageAnswer(parts, workspace, { ...DEFAULT_USAGE_QUERY, ...bounds, bucket: "none", ...change });
+  const [page, total, ...lists] = await Promise.all([
+    listTraces(parts.db, workspaceId, { from, to, after: after.value, limit: PAGE_ROWS, filter }),
+    countRequests(filter, ask),
+    ...MENUS.map((by) => ask({ by, top: MAX_CHOICES, metric: "requests" })),
+  ]);
+  const values = MENUS.map((_, at) => listValues(lists[at]));
+  const names = new Map(MENUS.map((menu, at) => [menu as string, new Map(values[at])]));
+  const nameOf: NameOfValue = (name, value) => names.get(name)?.get(value) ?? null;
+  return {
+    requests: page.rows.map(toShownRequest),
+    nextCursor: paging.next(page),
+    periodWords: period.words,
+    choices: Object.fromEntries(MENUS.map((name, at) => [name, (values[at] ?? []).map(([key]) => key)])),
+    total,
+    senders: await readSenders(parts, page.rows),
+    nameOf,
+    ...(period.isCut && { caveat: CUT }),
+  };
+}
+
+const CUT = "Earlier requests are not listed: the plan and the retention of this workspace end before them.";
+
+type UsageRead = Awaited<ReturnType<typeof readUsageAnswer>>;
+
+/** Lists the values of an answer with their names, in the order of the names. */
+function listValues(answer: UsageRead | undefined): [key: string, name: string][] {
+  const rows: UsageAnswer["rows"] = answer?.ok === true ? answer.value.rows : [];
+  return rows
+    .flatMap(({ key, label }): [string, string][] => (key === null ? [] : [[key, label]]))
+    .sort(([, one], [, other]) => (one < other ? -1 : 1));
+}
+
+/** Counts the requests of a view. The rollups have the counts of all statuses; null if no sums can be read of the period. */
+async function countRequests(
+  { status, billing, user, ...others }: TraceFilter,
+  ask: (change: Partial<UsageQuery>) => Promise<UsageRead>,
+): Promise<number | null> {
+  const isHttp = status !== null && /^\d/.test(status);
+  const texts = { ...others, person: user, billing, http_status: isHttp ? status : null };
+  const filters = Object.entries(texts).flatMap(([dimension, value]): UsageFilter[] =>
+    value === null ? [] : [{ dimension: dimension as UsageDimension, not: false, values: [value] }],
+  );
+  const answer = await ask({ by: null, filters });
+  if (!answer.ok) return null;
+  const { requests, failed_requests, unpriced_requests, incomplete_requests } = answer.value.totals;
+  if (status === "failed") return failed_requests;
+  if (status === "ok") return requests - failed_requests;
+  if (status === "unpriced") return unpriced_requests;
+  return status === "incomplete" ? incomplete_requests : requests;
+}
+
+async function readSenders(
+  { accounts }: PageCall["env"]["parts"],
+  rows: readonly TraceRow[],
+): Promise<ReadonlyMap<string, RequestSender>> {
+  const names = await readNames(
+    accounts,
+    rows.map(({ user_id }) => user_id),
+  );
+  return new Map(
+    rows.map(({ request_id, user_id, hostname }) => [
+      request_id,
+      { person: names.get(user_id) ?? user_id, machine: hostname },
+    ]),
+  );
+}
+
+/** `GET /w/{ws}/requests/{id}`: one request, its tokens, and its cost to the last digit. */
+export async function showRequest(call: PageCall): Promise<PageAnswer> {
+  const { env, context, workspace, place } = call;
+  const { parts } = env;
+  const id = context.req.param("id") ?? "";
+  const row = isUuid(id) ? await findTrace(parts.db, workspace.workspaceId, id) : null;
+  const back = { path: PATH, name: "Requests" };
+  if (row === null || !isWithinReach(row.requested_at, "traces", reachOf(workspace, place.now)))
+    return { heading: "Not found", path: PATH, back, main: renderNoRequest(place), status: 404 };
+  const request = toShownRequest(row);
+  const { book } = await parts.rates.current();
+  const explanation = explainRequest(request, book);
+  const hasRate = explanation.priced.unpricedReason === null || explanation.priced.row !== null;
+  const answer = {
+    explanation,
+    advice: hasRate ? null : adviceFor(request, place.now),
+    update: null,
+    origin: null,
+    facts: await listSenderFacts(call, row, request.costPicoUsd),
+  };
+  return {
+    heading: "One request",
+    path: PATH,
+    back,
+    main: renderRequest(answer, place),
+    tools: toolsOf(call, `/traces/${row.request_id}`, {}),
+  };
+}
+
+function adviceFor(model: { readonly provider: string; readonly model: string }, now: number) {
+  const { text, json, command } = findPublication([model], now);
+  return { text, lines: [...json, "", command] };
+}
+
+/** Lists who sent a request and when it arrived, and the machine's cost if it is not the cloud's. */
+async function listSenderFacts(
+  { env, place }: PageCall,
+  row: TraceRow,
+  costPicoUsd: bigint | null,
+): Promise<readonly Fact[]> {
+  const sender = (await readSenders(env.parts, [row])).get(row.request_id);
+  const reported = row.reported_cost_pico_usd === null ? null : BigInt(row.reported_cost_pico_usd);
+  return [
+    ["Person", renderName(sender?.person)],
+    ["Machine", renderName(sender?.machine)],
+    ["Received", renderTime(row.received_at, place, true)],
+    ...(reported === null || reported === costPicoUsd
+      ? []
+      : [["Cost by the machine", renderUsd(reported)] as const]),
+  ];
+}

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Browser } from "playwright-core";
+import { type Served, serve } from "../../../adapters/http/serve.ts";
+import { DAY_MS } from "../../../core/values/time.ts";
+import { findBarriers, NARROW } from "../../browser/barriers.rig.ts";
+import {
+  BROWSER_PATIENCE_MS,
+  BROWSER_SUITE_TIMEOUT_MS,
+  launchChromium,
+  withoutChromium,
+} from "../../browser/chromium.rig.ts";
+import { batch, type CloudRig, createRig, json, record, START } from "../kit/cloud-rig.ts";
+import { pgliteEngine } from "../kit/engines.ts";
+import { look } from "./look-at-page.rig.ts";
+
+const SESSION = "a".repeat(32);
+
+describe("the pages of a workspace's calls in Chromium", {
+  skip: await withoutChromium(),
+  timeout: BROWSER_SUITE_TIMEOUT_MS,
+}, () => {
+  let rig: CloudRig;
+  let served: Served;
+  let browser: Browser;
+  let baseUrl: string;
+  let app: ReturnType<CloudRig["app"]> | null = null;
+  before(async () => {
+    served = await serve(
+      (request, peer) => app?.fetch(request, peer) ?? new Response(null, { status: 503 }),
+      { host: "127.0.0.1", port: 0 },
+    );
+    baseUrl = `http://127.0.0.1:${served.port}`;
+    rig = await createRig(pgliteEngine(), { config: { baseUrl } });
+    app = rig.app({ baseUrl, rateLimits: { perKey: 1e6, perUser: 1e6 } });
+    browser = await launchChromium();
+  });
+  after(async () => {
+    await browser?.close();
+    await served?.close(0);
+    await rig?.close();
+  });
+
+  /** Returns calls of two agents in a session, and others, some of which failed. */
+  function sampleCalls(): Record<string, unknown>[] {
+    return Array.from({ length: 80 }, (_, n) =>
+      record(rig.uuid(), {
+        requested_at: new Date(START - (n < 40 ? n * 60_000 : (n % 28) * DAY_MS + n * 1_000)).toISOString(),
+        provider: n % 3 === 0 ? "openai" : "anthropic",
+        model: n % 3 === 0 ? "gpt-4o" : n % 5 === 0 ? "a-model-without-a-price" : "claude-sonnet-4-5",
+        project: ["website", "research/a-rather-long-name-of-a-project-in-a-monorepo"][n % 2],
+        billing_mode: n % 4 === 0 ? "plan" : "metered",
+        ...{ latency_ms: 900 + 400 * (n % 9), ttfb_ms: 300, tokens_complete: true, cache_write_tokens: 0 },
+        ...{ prompt_tokens: 9_000 + 900 * n, completion_tokens: 300, cache_read_tokens: 5_000 * (n % 4) },
+        ...{ thinking_tokens: 0, git_branch: "fix-the-login" },
+        ...(n % 17 === 0 ? { http_status: 429, error_class: "rate_limit" } : { http_status: 200 }),
+        ...(n < 40 ? { session_id: SESSION, session_source: "stated" } : {}),
+        ...(n < 40 && n % 3 === 0 ? { agent_id: "b".repeat(32), agent_kind: "Explore" } : {}),
+      }),
+    );
+  }
+
+  it("have no barrier at any width, light or dark, full or empty", async () => {
+    const [full, empty] = [await rig.addWorkspace({ plan: "team" }), await rig.addWorkspace()];
+    const calls = sampleCalls();
+    const sent = await json(rig.call("POST", "/v1/requests/batch", full.token, batch(...calls)));
+    assert.equal(sent.accepted, calls.length, JSON.stringify(sent.rejected));
+    const pages = [
+      ["requests", "/requests"],
+      ["requests-filtered", "/requests?status=failed&period=90d"],
+      ["request", `/requests/${calls[1]?.request_id}`],
+      ["request-unpriced", `/requests/${calls[5]?.request_id}`],
+    ] as const;
+    for (const [name, workspace] of [
+      ["full", full],
+      ["empty", empty],
+    ] as const) {
+      const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+      const person = await rig.personIn(workspace, "member");
+      await context.addCookies([{ name: "session", value: person.token, url: baseUrl }]);
+      const page = await context.newPage();
+      page.setDefaultTimeout(BROWSER_PATIENCE_MS);
+      const complaints: string[] = [];
+      page.on("console", (message) => complaints.push(message.text()));
+      for (const [title, path] of pages) {
+        const where = `${name}-${title}`;
+        const answer = await page.goto(`${baseUrl}/w/${workspace.id}${path}`);
+        if (answer?.status() !== 404) assert.equal(answer?.status(), 200, where);
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme });
+          await page.setViewportSize({ width: 1440, height: 900 });
+          assert.deepEqual(await findBarriers(page), [], `${where} ${colorScheme}`);
+        }
+        await page.setViewportSize({ width: 390, height: 844 });
+        assert.deepEqual(await findBarriers(page, NARROW), [], where);
+        await look(page, where);
+      }
+      const isOfPage = (text: string) => !text.includes("404");
+      assert.deepEqual(complaints.filter(isOfPage), [], name);
+      await context.close();
+    }
+  });
+});

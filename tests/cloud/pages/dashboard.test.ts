@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { DAY_MS } from "../../../core/values/time.ts";
+import {
+  batch,
+  type CloudRig,
+  createRig,
+  json,
+  record,
+  START,
+  type TestPerson,
+  type TestWorkspace,
+} from "../kit/cloud-rig.ts";
+import { describeOnEngines } from "../kit/engines.ts";
+
+const BASE = "http://127.0.0.1:8787";
+const config = { baseUrl: BASE, rateLimits: { perKey: 1e6, perUser: 1e6 } };
+const HOSTILE = `<script>alert(1)</script>"'&`;
+
+describeOnEngines("the pages of a workspace's calls", (engine) => {
+  let rig: CloudRig;
+  let app: ReturnType<CloudRig["app"]>;
+  let workspace: TestWorkspace;
+  let member: TestPerson;
+  let full: string;
+  let bare: string;
+  let failed: string;
+  before(async () => {
+    rig = await createRig(engine, { config });
+    app = rig.app(config);
+    workspace = await rig.addWorkspace({ plan: "team" });
+    const admin = await rig.personIn(workspace, "workspaceAdmin");
+    member = await rig.personIn(workspace, "member");
+    const machine = `/v1/workspaces/${workspace.id}/machines/${workspace.machineId}`;
+    assert.equal((await rig.call("PATCH", machine, admin.token, { name: "build <1>" })).status, 204);
+    [full, bare, failed] = [rig.uuid(), rig.uuid(), rig.uuid()];
+    const sent = await json(
+      rig.call(
+        "POST",
+        "/v1/requests/batch",
+        workspace.token,
+        batch(
+          record(full, {
+            ...{ project: "shop", billing_mode: "metered", latency_ms: 1_234, http_status: 200 },
+            ...{ prompt_tokens: 1_000, completion_tokens: 100, cache_read_tokens: 0, cache_write_tokens: 0 },
+            ...{ thinking_tokens: 0, tokens_complete: true, session_id: "5".repeat(32) },
+            ...{ cost_pico_usd: "7", cost_source: "computed" },
+          }),
+          record(bare, { model: HOSTILE, project: HOSTILE, prompt_tokens: 5, completion_tokens: 5 }),
+          record(failed, {
+            ...{ requested_at: new Date(START - 5 * DAY_MS).toISOString(), http_status: 429 },
+            ...{ error_class: "rate_limit", tokens_complete: false },
+          }),
+        ),
+      ),
+    );
+    assert.equal(sent.accepted, 3, JSON.stringify(sent));
+  });
+  after(() => rig.close());
+
+  const get = async (path: string, { token }: TestPerson = member, of = workspace) =>
+    await app.request(`/w/${of.id}${path}`, { headers: { cookie: `session=${token}` } });
+  const read = async (path: string) => {
+    const answer = await get(path);
+    assert.equal(answer.status, 200, path);
+    return await answer.text();
+  };
+  const listed = (page: string) => [...page.matchAll(/<tr id="r-([^"]+)">/g)].map(([, id]) => id);
+
+  it("list the requests, with their senders, as far as the filters and the period go", async () => {
+    const page = await read("/requests");
+    assert.deepEqual(new Set(listed(page)), new Set([full, bare, failed]));
+    assert.match(page, />3 of 3 requests, Last 30 days: /);
+    assert.match(page, /<bdi>build &lt;1&gt;<\/bdi>/);
+    assert.ok(page.includes("&lt;script&gt;alert(1)") && !page.includes(HOSTILE));
+    for (const [query, ids] of [
+      ["project=shop", [full]],
+      ["model=gpt-4o", [full, failed]],
+      [`machine=${workspace.machineId}`, [full, bare, failed]],
+      ["machine=not-a-machine", []],
+      [`person=${member.userId}`, []],
+      [`session=${"5".repeat(32)}`, [full]],
+      ["status=failed", [failed]],
+      ["status=ok&period=7d", [full, bare]],
+      ["status=unpriced", [bare]],
+      ["cost=unpriced", [bare]],
+      ["status=incomplete", [failed]],
+      ["http=429", [failed]],
+      ["http_status=200", [full]],
+      ["billing=metered", [full]],
+      ["period=today", [full, bare]],
+    ] as const) {
+      const found = await read(`/requests?${query}`);
+      assert.deepEqual(new Set(listed(found)), new Set(ids), query);
+      assert.match(found, new RegExp(`>${ids.length} of ${ids.length} requests`), query);
+    }
+    assert.match(await read("/requests?project=none"), /No requests match these filters/);
+  });
+
+  it("offer a curl command that lists the same requests", async () => {
+    const page = await read(`/requests?status=unpriced&machine=${workspace.machineId}`);
+    const [path = ""] = /\/v1\/workspaces\/[^/]+\/traces\?[^'&#]+(?:&amp;[^'&#]+)*/.exec(page) ?? [];
+    const { items } = await json(rig.call("GET", path.replaceAll("&amp;", "&"), member.token));
+    assert.deepEqual(
+      items.map(({ request_id, machine }: { request_id: string; machine: { hostname: string } }) => [
+        request_id,
+        machine.hostname,
+      ]),
+      [[bare, "build <1>"]],
+    );
+  });
+
+  it("page through more requests than a page has, each once", async () => {
+    const own = await rig.addWorkspace();
+    const person = await rig.personIn(own, "member");
+    const records = Array.from({ length: 70 }, () => record(rig.uuid()));
+    await rig.call("POST", "/v1/requests/batch", own.token, batch(...records));
+    const first = await (await get("/requests", person, own)).text();
+    assert.match(first, />50 of 70 requests/);
+    const [, next = ""] = /href="([^"]+)" rel="next"/.exec(first) ?? [];
+    const cookie = { headers: { cookie: `session=${person.token}` } };
+    const second = await (await app.request(next.replaceAll("&amp;", "&"), cookie)).text();
+    assert.deepEqual(
+      [...listed(first), ...listed(second)].sort(),
+      records.map(({ request_id }) => request_id).sort(),
+    );
+    assert.match(second, /The end\./);
+    assert.equal((await get("/requests?cursor=forged", person, own)).status, 400);
+  });
+
+  it("cut the period at the plan's window, as the API refuses it", async () => {
+    const solo = await rig.addWorkspace({ plan: "solo" });
+    const person = await rig.personIn(solo, "workspaceAdmin");
+    const [old, recent] = [rig.uuid(), rig.uuid()];
+    const at = (days: number) => ({ requested_at: new Date(START - days * DAY_MS).toISOString() });
+    const records = [record(old, at(10)), record(recent, at(2))];
+    await rig.call("POST", "/v1/requests/batch", solo.token, batch(...records));
+    const page = await (await get("/requests?period=90d", person, solo)).text();
+    assert.deepEqual(listed(page), [recent]);
+    assert.match(page, /Earlier requests are not listed/);
+    assert.equal((await get(`/requests/${old}`, person, solo)).status, 404);
+    assert.equal((await get(`/requests/${recent}`, person, solo)).status, 200);
+  });
+
+  it("explain a request's cost to the last digit, and name what the machine did not send as unknown", async () => {
+    const page = await read(`/requests/${full}`);
+    assert.match(page, /value="0\.0035"/);
+    assert.match(page, /<dt>Machine<\/dt><dd><bdi>build &lt;1&gt;/);
+    assert.match(page, /<dt>Cost by the machine<\/dt><dd><data value="0\.000000000007">/);
+    assert.match(page, /<dt>Duration<\/dt><dd>1\.2 s/);
+    const other = await read(`/requests/${bare}`);
+    assert.match(other, /<dt>Duration<\/dt><dd>–<\/dd>/);
+    assert.match(other, /No known price/);
+    assert.match(other, /meter-cloud rates publish rates\.json/);
+    assert.ok(!other.includes(HOSTILE) && !other.includes("meter recompute-costs"));
+    assert.match(await read(`/requests/${failed}`), /The provider answered with HTTP 429: rate limit\./);
+  });
+
+  it("are for members only, and know no request of another workspace", async () => {
+    const other = await rig.addWorkspace();
+    const stranger = await rig.personIn(workspace, "stranger");
+    for (const path of ["/requests", `/requests/${full}`]) {
+      assert.equal((await get(path, stranger)).status, 404, path);
+      assert.equal((await app.request(`/w/${workspace.id}${path}`)).status, 303, path);
+    }
+    const outsider = await rig.personIn(other, "member");
+    assert.equal((await get(`/requests/${full}`, outsider, other)).status, 404);
+    for (const id of [rig.uuid(), "x", "%00"]) assert.equal((await get(`/requests/${id}`)).status, 404, id);
+  });
+});
