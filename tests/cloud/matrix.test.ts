@@ -27,7 +27,7 @@ const config = {
 
 /** Pages, which have no rules of their own: they ask the API, and their own tests say what they show. */
 const PAGES =
-  /^(?:GET \/assets\/[\w.]+|GET \/|(?:GET|POST) \/(?:sign-in|sign-up|connect|invitation|forgot-password|reset-password)|POST \/(?:sign-out|sign-in\/provider|invitation\/accept)|(?:GET|POST) \/w\/:ws(?:\/[a-z-]+)?)$/;
+  /^(?:GET \/assets\/[\w.]+|GET \/|(?:GET|POST) \/(?:sign-in|sign-up|connect|invitation|forgot-password|reset-password)|POST \/(?:sign-out|sign-in\/provider|invitation\/accept)|(?:GET|POST) \/w\/:ws(?:\/[a-z-]+(?:\/:[a-z]+)?)?)$/;
 
 /** Questions that are under way at a time: a server answers several at once. */
 const AT_ONCE = 6;
