@@ -14,7 +14,7 @@ import {
 describe("importOptional()", () => {
   const folder = mkdtempSync(join(tmpdir(), "meter-optional-"));
   after(() => rmSync(folder, { recursive: true, force: true }));
-  // Above the system's folder for temporary files there is no node_modules.
+  // There is no node_modules above the system's temporary folder.
   const importing = (name: string, source: string) => {
     const file = join(folder, name);
     writeFileSync(file, source);

@@ -117,7 +117,7 @@ describe("leaves forged with the authority's key", () => {
     certutil("-N", "--empty-password");
     certutil("-A", "-t", "C,,", "-n", "meter", "-i", authority.certificatePath);
     proxy.reset();
-    // Chromium reads the authorities of its user in HOME.
+    // Chromium reads its user's authorities below HOME.
     const { HOME } = process.env;
     process.env.HOME = folder;
     const browser = await launchChromium([`--proxy-server=http://127.0.0.1:${proxy.port}`]);
@@ -165,7 +165,7 @@ public class Fetch {
 `,
     );
     proxy.reset();
-    // Not waited for in this thread, which serves the proxy.
+    // Not awaited in this thread, which serves the proxy.
     await promisify(execFile)("java", [
       ...["-Dhttps.proxyHost=127.0.0.1", `-Dhttps.proxyPort=${proxy.port}`],
       ...[`-Djavax.net.ssl.trustStore=${store}`, "-Djavax.net.ssl.trustStorePassword=changeit"],

@@ -27,13 +27,13 @@ const onPosixOnly = process.platform === "win32" ? "Windows has no owners and mo
 const asRootOnly = process.getuid?.() === 0 ? onPosixOnly : "only root can make files of another user";
 const NOBODY = 65_534;
 
-/** What planted code writes when it runs. */
+/** Printed by planted code when it runs. */
 const MARK = "planted code ran";
 
 /** A cache entry's five 32-bit fields before its content. Source: Node's src/compile_cache.cc. */
 const [HEADER_BYTES, SIZE_AT, HASH_AT] = [20, 8, 16];
 
-/** Appends code to the TypeScript whose types Node stripped and cached; Node takes the entry, since its checksum is right. */
+/** Appends code to the TypeScript that Node stripped and cached. Node accepts the entry, since its checksum is right. */
 function plantCode(cacheFolder: string): number {
   let planted = 0;
   for (const entry of readdirSync(cacheFolder, { recursive: true, withFileTypes: true })) {
@@ -54,7 +54,7 @@ function plantCode(cacheFolder: string): number {
   return planted;
 }
 
-/** `meter --version` with no other variables than these. */
+/** Runs `meter --version` with only these variables. */
 function runVersion(env: Record<string, string>): { stdout: string; stderr: string } {
   const [node = "", ...program] = sourceWords;
   return spawnSync(node, [...program, "--version"], { env, encoding: "utf8" });
@@ -67,7 +67,7 @@ describe("the compile cache", { skip: onPosixOnly }, () => {
   before(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), "meter-cache-")));
     chmodSync(folder, 0o755);
-    // Another user filled the place where Node keeps its cache where nothing is said.
+    // Another user filled Node's default cache folder.
     shared = join(folder, "shared");
     mkdirSync(shared);
     runVersion({ NODE_COMPILE_CACHE: join(shared, "node-compile-cache") });
@@ -220,7 +220,7 @@ describe("findCompileCacheFolder()", { skip: onPosixOnly }, () => {
     assert.equal(findCompileCacheFolder({ METER_HOME: home }, NOBODY), cache);
   });
 
-  // Windows, where a process has no user id.
+  // On Windows, a process has no user ID.
   it("returns only a folder in the user's profile on a system without owners", (t) => {
     const { HOME } = process.env;
     t.after(() => {

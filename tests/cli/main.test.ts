@@ -8,7 +8,7 @@ import { createEmptyHome, runWords } from "./run-command.rig.ts";
 
 const all = await commandsFor([]);
 const commands = all.map(({ paths }) => paths?.[0]?.join(" ") ?? "");
-/** A command's words as a pattern, its other names among them. */
+/** A command's words as a pattern, including its aliases. */
 const named = (command: string) =>
   all
     .find(({ paths }) => paths?.[0]?.join(" ") === command)

@@ -10,7 +10,7 @@ import { stateFile, tokenFile } from "../../cli/daemon/daemon-process.ts";
 import { onNodeOnly, runProgram, sourceWords } from "../end-to-end/meter-process.rig.ts";
 import { createEmptyHome, runWords } from "./run-command.rig.ts";
 
-/** What a command loads, of files and of Node's own modules, by a hook that writes it to standard error at the end. */
+/** Lists the files and Node modules that a command loads. A hook prints them to standard error at the end. */
 const listLoads = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from "node:module";
   const loaded = [];
@@ -70,7 +70,7 @@ describe("meter status", () => {
       writeFileSync(tokenFile(home), "secret");
       assert.equal((await runWords(home, ["status", "--json"])).code, 0);
       assert.deepEqual([seen, connections], [["/health", "/v1/status"], 1]);
-      // Ends at once where nobody keeps a connection.
+      // Exits at once if no connection stays open.
       await new Promise((resolve) => server.close(resolve));
     } finally {
       server.closeAllConnections();
@@ -79,7 +79,7 @@ describe("meter status", () => {
   });
 });
 
-// Times can't be asserted on a machine that does other work; what takes the time can. npm run bench:cli measures.
+// Times can't be asserted on a busy machine, but their causes can. `npm run bench:cli` measures them.
 describe("what a command loads", { skip: onNodeOnly }, () => {
   const here = pathToFileURL(join(import.meta.dirname, "../..")).href;
   const ofProject = (loads: readonly string[], part: string) =>

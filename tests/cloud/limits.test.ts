@@ -8,7 +8,7 @@ import { BATCH_MAX_BYTES } from "../../core/wire/metadata-batch.ts";
 import { batch, type CloudRig, createRig, record } from "./kit/cloud-rig.ts";
 import { describeOnPostgres } from "./kit/engines.ts";
 
-/** Sends a request as it stands and gives all that came back until the server closed or said enough. */
+/** Sends a request as given and returns what was received until a head was complete or the connection closed. */
 async function exchange(
   port: number,
   write: (send: (bytes: string | Uint8Array) => boolean) => void,
@@ -139,7 +139,7 @@ describeOnPostgres("the cloud, over a real socket", (engine) => {
       }
       released.resolve();
       await Promise.all(held);
-      // As many at a time as there are connections: none of them waits for one.
+      // One at a time for each connection, so that none of them waits.
       for (let round = 1; round <= 10; round += 1) {
         const served = await Promise.all([whoami(), whoami()]);
         assert.deepEqual(

@@ -14,7 +14,7 @@ import {
   type World,
 } from "./kit/matrix-world.ts";
 
-/** Nobody is slowed down here. */
+/** So high that no request is limited. */
 const config = {
   rateLimits: {
     perKey: 1e9,
@@ -25,11 +25,11 @@ const config = {
   },
 };
 
-/** Pages, which have no rules of their own: they ask the API, and their own tests say what they show. */
+/** Pages have no rules of their own: they call the API. Their own tests check what they show. */
 const PAGES =
   /^(?:GET \/assets\/[\w.]+|GET \/|(?:GET|POST) \/(?:sign-in|sign-up|connect|invitation|forgot-password|reset-password)|POST \/(?:sign-out|sign-in\/provider|invitation\/accept)|(?:GET|POST) \/w\/:ws(?:\/[a-z-]+(?:\/:[a-z]+)?)?)$/;
 
-/** Questions that are under way at a time: a server answers several at once. */
+/** The number of simultaneous requests. */
 const AT_ONCE = 6;
 
 const ADMINS: readonly ActorName[] = ["workspaceAdmin", "organisationAdmin", "organisationOwner"];
@@ -66,7 +66,7 @@ describeOnEngines("the matrix of routes, people, tokens and plans", (engine) => 
   let worlds: readonly World[] = [];
   before(async () => {
     rig = await createRig(engine, { config });
-    // What a plan may do neither engine nor runtime decides: all plans on PostgreSQL and Node, elsewhere both ends.
+    // The engine and the runtime do not affect plans. So PostgreSQL on Node tests all plans, the others the lowest and the highest.
     const allPlans = engine.name === "postgres15" && !("Deno" in globalThis);
     worlds = await makeWorlds(rig, allPlans ? undefined : ["solo", "enterprise"]);
   });
@@ -90,7 +90,7 @@ describeOnEngines("the matrix of routes, people, tokens and plans", (engine) => 
         for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
           const expected = expectedStatus(row, next);
           const { actor, token, world } = next;
-          // Who may do what can be done once, does it in a world of their own.
+          // A caller who is allowed to do something that works only once has their own world.
           const own =
             row.consumes === true && expected < 300 && actor !== "nobody"
               ? { ...next, world: await makeWorld(rig, world.plan, world.isDeleted, [actor]) }

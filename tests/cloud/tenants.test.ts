@@ -27,7 +27,7 @@ const [person, workspace, key, request] = [PEOPLE, WORKSPACES, KEYS, REQUESTS].m
 const rarely = fc.integer({ min: 0, max: 9 }).map((drawn) => drawn === 0);
 const who = { person, workspace };
 
-/** Most of them ask; few change who may, or else soon nobody may anything. */
+/** Most actions read. Few change permissions; otherwise soon no one may do anything. */
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 10, arbitrary: fc.record({ kind: fc.constant("send"), key, stale: rarely, request }) },
   { weight: 12, arbitrary: fc.record({ kind: fc.constant("upload"), key, stale: rarely, request }) },
@@ -53,7 +53,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("delete"), ...who }) },
 );
 
-/** What the model's places stand for in one run. */
+/** The run's entities at the model's positions. */
 interface Run {
   readonly workspaces: readonly TestWorkspace[];
   readonly people: readonly { readonly id: string; readonly email: string; readonly session: string }[];
@@ -69,8 +69,8 @@ describeOnEngines("tenants, compared with a model", (engine) => {
   });
   after(() => rig.close());
 
-  // Planted, each seen red within six runs: members read colleagues' bodies; a removed person still comes in, or their key
-  // still serves; a blocked machine's or a revoked key serves; a view is not written down; the switch is not looked at;
+  // Planted, each found within six runs: members read colleagues' bodies; a removed person or their key still has access;
+  // a blocked machine's or a revoked key is accepted; a view is not recorded; the switch is ignored;
   // a colleague's key replaces a body.
   it("answer every action as the model does, and show no tenant another tenant's data", async () => {
     await fc.assert(
@@ -85,7 +85,7 @@ describeOnEngines("tenants, compared with a model", (engine) => {
               run.workspaces.map((_, other) => model.reaches(one, other)),
             );
             const expected = model.apply(each, text);
-            // Periods end now, and hold nothing of this very moment.
+            // Periods end now, exclusively.
             rig.clock.advance(1);
             const { status, shown, body } = await perform(rig, run, each, text);
             assert.deepEqual(
@@ -153,7 +153,7 @@ interface Performed {
   readonly body: string;
 }
 
-/** Does it over HTTP, and picks out of the answer what the model speaks of. */
+/** Performs the action over HTTP and returns the parts of the response that the model knows. */
 async function perform(rig: CloudRig, run: Run, each: Operation, text: string): Promise<Performed> {
   const ask = async (
     method: string,
@@ -170,7 +170,7 @@ async function perform(rig: CloudRig, run: Run, each: Operation, text: string): 
   const nothing = () => undefined;
   if (each.kind === "send" || each.kind === "upload") {
     const { current, stale } = run.keys[each.key] as Run["keys"][number];
-    // Before a key was ever renewed, one that nobody has stands for the stale one.
+    // Until a key is renewed, a key that does not exist stands for the stale one.
     const token = each.stale
       ? (stale ?? `${current.slice(0, -1)}${current.endsWith("A") ? "B" : "A"}`)
       : current;
@@ -244,14 +244,14 @@ async function perform(rig: CloudRig, run: Run, each: Operation, text: string): 
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: picked apart field by field.
+// biome-ignore lint/suspicious/noExplicitAny: checked field by field.
 type Answer = any;
 
 const byText = (one: unknown, other: unknown) => (String(one) < String(other) ? -1 : 1);
 const requestOf = ({ request_id, user, machine, prompt_tokens }: Answer) =>
   [request_id, user.id, machine.id, prompt_tokens].join(" ");
 
-/** What the model expects to be shown, in the ids of the run. */
+/** What the model expects to see, with the ids of the run. */
 function shownBy(run: Run, each: Operation, { status, shows }: Expected): unknown {
   if (status !== 200 || shows === undefined) return undefined;
   const line = (at: number, sender: number) =>
@@ -295,7 +295,7 @@ async function openStored(
   return new TextDecoder().decode(content);
 }
 
-/** What lies in the database in the end is the model's, row by row: nothing was changed that no answer showed. */
+/** The final rows of the database equal the model's: no change went unreported. */
 async function compareStored(rig: CloudRig, run: Run, model: TenantsModel): Promise<void> {
   for (const [at, { requests, views }] of model.workspaces.entries()) {
     const own = run.workspaces[at]?.id ?? "";

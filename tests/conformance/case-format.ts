@@ -16,25 +16,25 @@ export type PackedBytes = { text: string } | { base64: string };
 
 /** What a meter must read from a case. */
 export interface ExpectedCase {
-  /** What the case is about, in one sentence. */
+  /** The subject of the case, in one sentence. */
   about: string;
-  /** Where the provider says so: a page or an SDK's type file, and when it was read. */
+  /** The provider's source: a page or an SDK's type file, and when it was read. */
   source: DocumentSource;
-  /** To whom the client spoke. The bytes are those inside TLS where the scheme is `https`. */
+  /** The server. The bytes are those inside TLS if the scheme is `https`. */
   address: { scheme: "https" | "http"; host: string; port: number };
   /** When the request was sent: prices are dated. */
   at: string;
-  /** How the connection ended after the last byte: in order, or because somebody gave up. */
+  /** How the connection ended after the last byte: in order, or aborted by one side. */
   ended: "closed" | "client_aborted" | "upstream_timeout" | "upstream_unreachable";
   /** What the operator has configured for this case, if anything. */
   configuration: { deployments?: Record<string, string> } | null;
-  /** One record for each response of a model; none for what is not billed by usage. */
+  /** One record for each response of a model; none for calls that are not billed by usage. */
   records: ExpectedRecord[];
 }
 
 export interface DocumentSource {
   document: string;
-  /** Null where the document was not read again for this case. */
+  /** Null if the document was not read again for this case. */
   read_on: string | null;
 }
 
@@ -46,9 +46,9 @@ export interface ExpectedRecord {
   response_id: string | null;
   http_status: number | null;
   tokens: ExpectedTokens;
-  /** False where usage is missing, contradicts itself, or where the answer was cut before its last usage. */
+  /** False if usage is missing or contradicts itself, or if the response was cut before its last usage. */
   tokens_complete: boolean;
-  /** Counts beside the five that change the price. */
+  /** Counts other than the five that change the price. */
   extras: Record<string, number>;
   service_tier: string | null;
   provider_cost_pico_usd: string | null;
@@ -71,7 +71,7 @@ export interface ExpectedCost {
   source: "computed" | "provider" | "unpriced";
   /** In 10^-12 USD, as a decimal string. */
   pico_usd: string | null;
-  /** The sum that gives a computed cost: quantity times the rate in USD for a million. */
+  /** The lines of a computed cost: quantity times the rate in USD per million. */
   lines: ExpectedCostLine[];
 }
 

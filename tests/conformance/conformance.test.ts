@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { loadCases } from "./load-cases.ts";
 import { meter, toExpected, withoutLines } from "./run-case.ts";
 
-/** Cases that this meter does not read right yet, each with the reason. One that passes must leave this list. */
+/** Cases that this meter does not read correctly yet, each with the reason. A case that passes must leave this list. */
 const KNOWN_FAILURES: Readonly<Record<string, string>> = {};
 
 describe("the conformance suite", () => {

@@ -12,7 +12,7 @@ import { type ConformanceCase, loadCases } from "./load-cases.ts";
 
 const registry = createRegistry();
 
-/** The members in which the providers state usage. */
+/** The members in which providers state usage. */
 const USAGE =
   /"(usage|usageMetadata|usage_metadata|model_usage|billed_units|usage_info|per_model_usage|prompt_eval_count|token_count|cost_in_usd_ticks)"\s*:\s*\{?\s*["\d]/;
 
@@ -96,7 +96,7 @@ describe("the paths that are free", () => {
     assert.ok(found >= 5, `${found} fixtures`);
   });
 
-  /** Reading the pages of a website that has the host of an API. */
+  /** Reads pages of a website on an API's host. */
   const WEBSITES = ["openrouter.ai", "ollama.com", "chatgpt.com"];
 
   const rules: [owner: string, rule: PathRule][] = [
@@ -108,7 +108,7 @@ describe("the paths that are free", () => {
     ),
   ];
 
-  /** Accounts, telemetry and tools: what is below these calls no model, whatever is sent. */
+  /** Accounts, telemetry and tools: the paths below these never call a model. */
   const OPEN_TO_WRITES = [
     String.raw`anthropic ^\/organizations\/.+$`,
     String.raw`chatgpt.com ^\/backend-api\/sentinel\/.+$`,

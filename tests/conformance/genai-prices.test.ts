@@ -6,8 +6,8 @@ import type { ExpectedRecord } from "./case-format.ts";
 import { loadCases } from "./load-cases.ts";
 
 /**
- * What `calcPrice` of @pydantic/genai-prices cannot express, or sees in another way, each with the reason. A difference
- * that is not listed fails, and so does a line here that makes no difference any more.
+ * What `calcPrice` of @pydantic/genai-prices cannot express or computes differently, each with the reason. A difference
+ * that is not listed fails, and so does a line without a difference.
  */
 const DIFFERENCES: readonly (readonly [applies: (record: ExpectedRecord) => boolean, reason: string])[] = [
   [
@@ -71,7 +71,7 @@ const DIFFERENCES: readonly (readonly [applies: (record: ExpectedRecord) => bool
   ],
 ];
 
-/** Extras that are no usage key of the calculator, or none that changes a price. */
+/** Extras that are not usage keys of the calculator, or keys that do not change a price. */
 const USAGE_KEYS: Readonly<Record<string, string>> = {
   audio_output_tokens: "output_audio_tokens",
   image_output_tokens: "output_image_tokens",
@@ -81,12 +81,12 @@ const USAGE_KEYS: Readonly<Record<string, string>> = {
   web_search_requests: "web_searches",
 };
 
-/** The cost by the calculator in pico-USD, rounded from its floats; null where it knows no price. */
+/** The calculator's cost in pico-USD, rounded from its floats; null if it knows no price. */
 function genaiPricesCost(record: ExpectedRecord, at: string): bigint | null {
   const { tokens, extras } = record;
   const read = tokens.cache_read ?? 0;
   const write = tokens.cache_write ?? 0;
-  // Its totals are inclusive; a key of 0 stays out, since it may not be a unit of the model's price.
+  // Its totals are inclusive. A key of 0 is left out, since it may not be a unit of the model's price.
   const usage: Record<string, number> = {
     input_tokens: (tokens.prompt ?? 0) + read + write,
     cache_read_tokens: read,
@@ -104,13 +104,13 @@ function genaiPricesCost(record: ExpectedRecord, at: string): bigint | null {
     const key = USAGE_KEYS[name];
     if (key !== undefined) usage[key] = count;
   }
-  // Its pages are all of them, and the annotated ones a part that has its own price.
+  // Its pages include the annotated ones, which have their own price.
   const annotated = extras.annotated_document_pages ?? 0;
   usage.input_document_pages = (extras.document_pages ?? 0) + annotated;
   usage.input_annotated_document_pages = annotated;
-  // Citations are counted beside the completion here and inside the output there.
+  // Citations are counted beside the completion here and as part of the output there.
   usage.output_tokens! += extras.citation_tokens ?? 0;
-  // Where a medium is in the input and something in the cache, it wants to know how much of the one is in the other.
+  // If a medium is in the input and something in the cache, it needs the part of the medium that is cached.
   const isRequiredZero = (key: string) =>
     read > 0 &&
     ((key === "cache_audio_read_tokens" && usage.input_audio_tokens! > 0) ||

@@ -11,7 +11,7 @@ import { seededRandom } from "./seeded-random.ts";
 
 const cases = loadCases();
 
-/** One byte at a time is asked of those cases alone that are short enough for it. */
+/** Only short cases are split into single bytes. */
 const MAX_BYTE_BY_BYTE = 32 * 1024;
 
 const splitBytes: Split = (bytes) => Array.from(bytes, (_, at) => bytes.slice(at, at + 1));
@@ -55,7 +55,7 @@ describe("the counts are the same", () => {
       const whole = await counts(testCase);
       for (const [coding, encode] of CODINGS) {
         for (const [framing, frame] of FRAMINGS) {
-          // Every encoding meets every framing in some case, and each case meets every encoding and every framing.
+          // Every encoding is combined with every framing in some case, and each case has every encoding and every framing.
           if (coding !== "identity" && (variants + framing.length) % FRAMINGS.length !== 0) continue;
           const response = frame(answer.head, coding, encode(answer.body));
           const variant = await counts({ ...testCase, response });
@@ -115,7 +115,7 @@ const FRAMINGS: readonly Framing[] = [
   ],
 ];
 
-/** A case's only answer without its framing; null where it is not one whole answer in no encoding. */
+/** A case's only response without its framing; null unless it is one complete response without encoding. */
 function plainAnswer(testCase: ConformanceCase): { head: string[]; body: Uint8Array } | null {
   const heads: string[][] = [];
   const body: Uint8Array[] = [];
@@ -152,7 +152,7 @@ function plainAnswer(testCase: ConformanceCase): { head: string[]; body: Uint8Ar
 }
 
 describe("the cost", () => {
-  // Planted: each line rounded up to whole micro-USD; the first of the searches free.
+  // Planted: each line rounded up to whole micro-USD; the first search free.
   it("is linear: n times the tokens cost n times as much within one context tier", async () => {
     let seen = 0;
     for (const { usage, priced, name } of await pricedUsages()) {
@@ -188,7 +188,7 @@ interface Priced {
   priced: PricedUsage;
 }
 
-/** Every usage of the suite that is priced by its counts alone: no fee for each request, no unit that is rounded. */
+/** Every usage of the suite that is priced only by its counts: no fee per request, no rounded unit. */
 async function pricedUsages(): Promise<Priced[]> {
   const found: Priced[] = [];
   for (const testCase of cases) {
@@ -216,7 +216,7 @@ function usageOf(record: RequestRecord): UsageToPrice {
   };
 }
 
-/** Whether nothing is left that a call without tokens could be billed by, so that its cost is not known to be none. */
+/** Whether nothing else of a call without tokens could be billed, so that its cost may be known to be zero. */
 const hasNoUsage = ({ tokens, extras }: UsageToPrice) =>
   tokens.promptTokens === null && Object.values(extras ?? {}).every((count) => count === 0);
 
@@ -240,9 +240,9 @@ function mapUsage(usage: UsageToPrice, change: (count: number, name: string) => 
 
 const scaled = (usage: UsageToPrice, times: number) => mapUsage(usage, (count) => count * times);
 
-/** Two usages that sum to the whole, each part of a count within the count that it is part of. */
+/** Two usages that sum to the whole, with each partial count within the count that contains it. */
 function split(usage: UsageToPrice, random: (below: number) => number): [UsageToPrice, UsageToPrice] {
-  // The larger numbers go to one side whole or in half, so that a part never exceeds what it is part of.
+  // The larger counts go to one side completely or in half, so that a part never exceeds its whole.
   const half = random(2) === 0;
   const one = mapUsage(usage, (count) => (half ? Math.ceil(count / 2) : count));
   const other = mapUsage(usage, (count) => (half ? Math.floor(count / 2) : 0));

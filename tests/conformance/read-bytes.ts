@@ -16,7 +16,7 @@ import { prices, type Split, unsplit } from "./run-case.ts";
 
 const registry = createRegistry();
 
-/** The route of a request whose head begins the bytes; null where it is not metered. */
+/** Returns the route of the request whose head starts the bytes; null if it is not metered. */
 export function routeOf(request: Uint8Array, { host, port }: ExpectedCase["address"]): MeteredRoute | null {
   const [method = "", path = ""] = new TextDecoder().decode(request.subarray(0, 2048)).split(" ", 2);
   const match = registry.match({ host, port, method, path });
@@ -36,7 +36,7 @@ export function readBody(
   return reader.end(complete);
 }
 
-/** What was seen of one exchange; bodies are taken as they are, whatever their encoding. */
+/** The observed parts of one exchange; bodies are not decoded. */
 interface OpenExchange {
   route: MeteredRoute | null;
   request: Uint8Array[];
@@ -44,8 +44,8 @@ interface OpenExchange {
 }
 
 /**
- * Reads both directions of a connection with all pure parts at once, content decoding aside, and gives everything that
- * they said: what a fuzzer compares.
+ * Reads both directions of a connection with all pure parts except content decoding, and returns everything that
+ * they reported, for comparison by a fuzzer.
  */
 export function readConnection(
   address: ExpectedCase["address"],
@@ -109,7 +109,7 @@ export function readConnection(
   return events;
 }
 
-/** Readers of both directions of a WebSocket, or null where something was agreed on that nobody here knows. */
+/** Readers of both directions of a WebSocket, or null if an unknown extension was negotiated. */
 function createFrameReaders(route: MeteredRoute, head: ResponseHead, said: unknown[]) {
   const agreement = readWebSocketExtensions(head.headers);
   if (agreement.kind === "unknown") return null;

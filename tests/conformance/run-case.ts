@@ -10,14 +10,14 @@ import type { CapturePorts } from "../../daemon/capture/ports.ts";
 import type { TapDirection, TapFrame } from "../../daemon/proxy/tap-frames.ts";
 import type { ExpectedCase, ExpectedRecord } from "./case-format.ts";
 
-/** What passed on one connection: a case, or a variant of one. */
+/** The bytes of one connection: a case, or a variant of one. */
 export interface Connection {
   request: Uint8Array;
   response: Uint8Array;
   expected: Pick<ExpectedCase, "address" | "at" | "ended" | "configuration">;
 }
 
-/** Cuts bytes into the pieces in which they arrive. */
+/** Splits bytes into the pieces in which they arrive. */
 export type Split = (bytes: Uint8Array) => Uint8Array[];
 
 export const unsplit: Split = (bytes) => [bytes];
@@ -25,7 +25,7 @@ export const unsplit: Split = (bytes) => [bytes];
 export const prices = createPriceBook(loadBundledRates());
 
 /**
- * Meters one connection with all that the daemon meters with, sockets and store aside: `core/metering/exchange`, the decoder of
+ * Meters one connection with everything in the daemon except sockets and the store: `core/metering/exchange`, the decoder of
  * content encodings, `core/metering/usage`, `core/metering/classify` and `core/pricing`, composed by `daemon/capture`.
  */
 export async function meter(connection: Connection, cut: Split = unsplit): Promise<RequestRecord[]> {
@@ -84,7 +84,7 @@ function portsFor({ at, configuration }: Connection["expected"], records: Reques
     atTurnEnd: (work) => setImmediate(work),
     findStoredResponse: () => null,
     sha256Hex: () => "",
-    // The ids of records must differ.
+    // Record ids must differ.
     randomBytes: (count) => new Uint8Array(count).fill(ids++),
     wallClockMs: () => Date.parse(at),
     monotonicMs: () => 0,
@@ -108,7 +108,7 @@ function portsFor({ at, configuration }: Connection["expected"], records: Reques
   };
 }
 
-/** Adds a record, or completes the usage of an earlier one with the same id, as the store does. */
+/** Adds a record, or completes the usage of an earlier one with the same id, like the store. */
 function addRecord(records: RequestRecord[], record: RequestRecord): void {
   const index = records.findIndex(({ requestId }) => requestId === record.requestId);
   const earlier = records[index];
@@ -118,7 +118,7 @@ function addRecord(records: RequestRecord[], record: RequestRecord): void {
   records[index] = { ...record, model, requestedModel, streaming, httpStatus };
 }
 
-/** A record in the words of the format, its cost without lines. */
+/** Returns a record in the case format, its cost without lines. */
 export function toExpected(record: RequestRecord): Omit<ExpectedRecord, "cost"> & { cost: object } {
   const { tokens } = record;
   return {
@@ -151,7 +151,7 @@ export function toExpected(record: RequestRecord): Omit<ExpectedRecord, "cost"> 
   };
 }
 
-/** What a case expects, in the shape of `toExpected`. */
+/** Returns a case's expectation in the shape of `toExpected`. */
 export function withoutLines(record: ExpectedRecord): ReturnType<typeof toExpected> {
   const { source, pico_usd } = record.cost;
   return { ...record, cost: { source, pico_usd } };

@@ -1,4 +1,4 @@
-/** A small seeded generator (xorshift32): the same numbers on every run of a test. `seed` must not be 0. */
+/** A small seeded generator (xorshift32) that returns the same numbers on every run. `seed` must not be 0. */
 export function seededRandom(seed: number): (below: number) => number {
   let state = seed | 0 || 1;
   return (below) => {

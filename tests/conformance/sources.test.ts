@@ -42,7 +42,7 @@ describe("the sources of the suite", () => {
       assert.notEqual(expected.source.document, "", name);
       for (const { cost } of expected.records) {
         if (cost.source !== "computed") continue;
-        // Six places, so that a rate for a million is whole pico-USD for one.
+        // Six decimal places, so that a rate per million is whole pico-USD per unit.
         const pico = cost.lines.map(({ quantity, usd_per_million }) => {
           const [whole = "", places = ""] = usd_per_million.split(".");
           return BigInt(quantity) * BigInt(whole + places.padEnd(6, "0"));

@@ -5,19 +5,19 @@ import type { ManualClock } from "../../adapters/clock/manual-clock.ts";
 import { createDriver } from "../../adapters/driver/create-driver.ts";
 import type { Driver, DriverParts, Handlers } from "../../core/ports/driver.ts";
 
-/** A machine in its real driver, which crashes when told to and starts again from its store. */
+/** A machine in its real driver, which crashes on command and restarts from its store. */
 interface Rig<State, Event> {
   readonly state: State;
   readonly crashes: number;
   dispatch(event: Event): void;
-  /** Crashes at the `operations`-th point between two steps from now: before or after a save, or before a handler. */
+  /** Crashes at the `operations`-th point from now: before or after a save, or before a handler. */
   crashAfter(operations: number): void;
-  /** Lets everything happen that needs no time to pass. */
+  /** Runs everything that can happen without time passing. */
   flush(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Builds the rig and starts it; `first` makes the event that each start begins with. */
+/** Builds the rig and starts it; `first` creates the first event of each start. */
 export function createRig<State, Event, Effect extends { readonly kind: string }>(
   parts: DriverParts<State, Event, Effect>,
   first: () => Event,
@@ -105,7 +105,7 @@ export function command<W extends { check(): void; readonly rig: { flush(): Prom
   };
 }
 
-/** Moves the clock from timer to timer, and lets everything happen in between. */
+/** Moves the clock from timer to timer, and runs everything between them. */
 export async function pass(
   world: { readonly clock: ManualClock; readonly rig: { flush(): Promise<void> } },
   byMs: number,

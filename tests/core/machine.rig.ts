@@ -5,7 +5,7 @@ import fc from "fast-check";
 import type { Step, Table, Transition } from "../../core/values/machine.ts";
 import type { Millis } from "../../core/values/time.ts";
 
-/** What every check needs of a machine. */
+/** What every check needs from a machine. */
 export interface Machine<
   State extends { readonly status: string },
   Event extends { readonly kind: string },
@@ -21,7 +21,7 @@ export type ReplayLine<Event> = readonly [atSeconds: number, event: Event, effec
 /** The day that all scripts play on. */
 export const DAY: Millis = Date.UTC(2026, 10, 21);
 
-/** Freezes a value and all that it holds. */
+/** Freezes a value and everything in it. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
@@ -30,7 +30,7 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** Names an effect; log lines and timers with what makes them what they are. */
+/** Names an effect; log lines and timers with their distinguishing fields. */
 export function effectName(effect: { readonly kind: string }): string {
   const { kind, event, timer, delayMs } = effect as {
     kind: string;
@@ -67,9 +67,9 @@ export type StepCheck<State, Event, Effect> = (
 ) => void;
 
 /**
- * Takes the moves one after the other, each turned into an event that suits the state, and checks of each step: it is
- * total (does not throw), pure (input frozen; the same twice), plain JSON, goes only where the table says that it
- * can, and an ignored event changes nothing. Returns the last state.
+ * Applies the actions in order, each turned into an event that fits the state, and checks that each step is
+ * total (does not throw), pure (input frozen; same result twice) and plain JSON, follows an arrow of the table, and changes
+ * nothing if the event is ignored. Returns the last state.
  */
 export function walk<
   State extends { readonly status: string },
@@ -104,7 +104,7 @@ export function walk<
   return state;
 }
 
-/** Every arrow that the table declares, as `from event to`. */
+/** Returns every arrow of the table, as `from event to`. */
 export function declaredArrows(table: object): string[] {
   return Object.entries(table).flatMap(([from, row]) =>
     Object.entries(row as Record<string, unknown>).flatMap(([event, cell]) =>
@@ -115,10 +115,10 @@ export function declaredArrows(table: object): string[] {
   );
 }
 
-/** `METER_PROPERTY_RUNS=20` runs each property of a machine 20 times as often: for a night, not for the checks. */
+/** `METER_PROPERTY_RUNS=20` runs each property of a machine 20 times as often; too slow for the checks. */
 const RUNS_FACTOR = Number(process.env.METER_PROPERTY_RUNS ?? 1);
 
-/** A machine, how to walk through it, and the limits that every walk keeps. */
+/** A machine, how to walk through it, and the limits that hold on every walk. */
 export interface MachineModel<
   State extends { readonly status: string },
   Event extends { readonly kind: string },
@@ -131,16 +131,16 @@ export interface MachineModel<
   readonly numRuns: number;
   /** How many walks reach every arrow of the table. */
   readonly walksForArrows: number;
-  /** The shortest and the longest delay of any timer, in milliseconds. */
+  /** The shortest and the longest delay of a timer, in milliseconds. */
   readonly delayMs: readonly [min: number, max: number];
-  /** Effects that no state whose name begins with `paused` may have. */
+  /** Effects that no state whose name starts with `paused` may have. */
   readonly notWhilePaused?: readonly Effect["kind"][];
 }
 
 /**
- * Declares the tests that every machine passes: it is total, pure on frozen input and plain JSON, keeps to its table and
- * reaches all of it, sets timers within bounds, and does not send while paused. Returns what runs another property on
- * the same walks; each walk makes its own check, which may remember what it saw.
+ * Declares the tests of every machine: it is total, pure on frozen input and plain JSON, follows its table and
+ * reaches all of it, sets timers within bounds, and does not send while paused. Returns a function that runs another property
+ * on the same walks; each walk creates its own check, which may keep state.
  */
 export function machineProperties<
   State extends { readonly status: string },

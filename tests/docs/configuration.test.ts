@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { resolveConfig } from "../../core/operations/config/resolve-config.ts";
 
-/** The tables that `core/operations/config` looks into; what else it asks for is a key. */
+/** The tables that `core/operations/config` reads; everything else it reads is a key. */
 const TABLES =
   /^(proxy|api|cloud|cloud\.(bodies|upload)|bodies|pricing|attribution|azure|usage|telemetry|telemetry\.export|redaction|budget_warnings|log)$/;
 const LISTS = /^(pricing\.operator(\.tiers)?|providers|webhooks|budget|redaction\.rules)$/;
 
-/** The keys that `resolveConfig()` asks for: it is handed tables that note what is read from them. */
+/** Returns the keys that `resolveConfig()` reads, from tables that record each access. */
 function keysAskedFor(): string[] {
   const asked = new Set<string>();
   const table = (path: string): object =>

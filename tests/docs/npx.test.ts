@@ -16,7 +16,7 @@ const sources = ["core", "adapters", "daemon", "cloud", "pages", "cli", "example
 );
 
 describe("npx in documents and messages", () => {
-  // Outside a clone, npm would download and run another owner's package: `meter` in its registry is not this program.
+  // Outside a clone, npm would download another owner's package: `meter` in its registry is not this program.
   it("never fetches a package called meter", () => {
     assert.ok(pages.includes("README.md") && pages.includes("docs/install.md"));
     const wrong = [...pages, ...sources].filter((file) => UNGUARDED.test(readSource(file)));

@@ -8,7 +8,7 @@ const page = readSource("docs/threats.md");
 /** Every `- `file`: name` of the page. */
 const cited = [...page.matchAll(/^- `([^`]+)`: (.+)$/gm)].map(([, file = "", name = ""]) => ({ file, name }));
 
-/** The names that a test file gives to its suites and tests, as they stand in its source. */
+/** The names of suites and tests in a test file, as written in its source. */
 function titlesOf(file: string): string[] {
   const titles = readSource(file).matchAll(
     /\b(?:it|describe\w*)\(\s*(?:"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g,
@@ -17,7 +17,7 @@ function titlesOf(file: string): string[] {
 }
 
 describe("docs/threats.md", () => {
-  // Planted: a name with one word changed, and a file that is not there.
+  // Planted: a name with one word changed, and a missing file.
   it("cites tests that exist, by their names", () => {
     const wrong = cited.filter(
       ({ file, name }) => !existsSync(root + file) || !titlesOf(file).some((title) => title.includes(name)),
@@ -38,7 +38,7 @@ describe("docs/threats.md", () => {
 
 describe("what the page says of the tree", () => {
   it("the cloud's own code calls no address", () => {
-    // The typed client is for programs of others; pages ask the app in the same process.
+    // The typed client is for others' programs; pages call the app in the same process.
     const calling = sourceFiles("cloud").filter(
       (file) =>
         file !== "cloud/api/client.ts" &&
@@ -61,7 +61,7 @@ describe("what the page says of the tree", () => {
     );
     assert.deepEqual(loose, []);
     const scripted = packages.flatMap(([path, { hasInstallScript }]) => (hasInstallScript ? [path] : []));
-    // A dependency of an SDK that the demo and the tests call; no user of the package gets it.
+    // A dependency of an SDK that only the demo and the tests use; no user of the package installs it.
     assert.deepEqual(scripted, ["examples/demo/node_modules/protobufjs"]);
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { Accounts } from "../../../core/ports/accounts.ts";
 
-/** What every adapter of accounts promises. `open` gives accounts that other tests may share. */
+/** The tests that every accounts adapter passes. `open` returns accounts that other tests may share. */
 export function accountsContract(open: () => Accounts<Request, Response>): void {
   let made = 0;
   const create = async (accounts: Accounts<Request, Response>, name = "Ann") => {

@@ -21,7 +21,7 @@ const secret = "a secret of the tests that is long enough 0123456789";
 const password = "correct horse battery";
 const randomBytes = createRandomBytes();
 
-/** Accounts with a policy that lets in who brings the word "please", and notes who came. */
+/** Accounts whose sign-up policy admits everyone with the invitation "please". Records each attempt. */
 function openAccounts(test: TestDatabase, settings: Partial<AccountsSettings> = {}) {
   const mails: Mail[] = [];
   const opened: [email: string | null, invitation: string | null][] = [];
@@ -60,7 +60,7 @@ async function post(
 
 const cookieOf = (answer: Response) => answer.headers.getSetCookie()[0] ?? "";
 
-/** Databases that are closed with their suite, whatever became of its tests. */
+/** Databases that are closed with their suite, even if one of its tests fails. */
 function closing(engine: Engine) {
   const tests: TestDatabase[] = [];
   return {
@@ -104,7 +104,7 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     ] as const;
     for (const proof of proofs) assert.equal((await accounts.authenticate(proof))?.userId, made.userId);
 
-    // What lies in the database is no session without the server's secret.
+    // A stored session can't be used without the server's secret.
     const { rows } = await sql<{ token: string }>`select token from accounts.sessions`.execute(test.db);
     for (const row of rows)
       assert.equal(await accounts.authenticate({ kind: "bearer", token: row.token }), null);
@@ -131,7 +131,7 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     assert.notEqual(second.split(";")[0], planted);
   });
 
-  // Planted: calls not taken out of their context; Deno then answered one test's request from another's closed database.
+  // Planted: calls not taken out of their context; Deno then answered one test's request from another test's closed database.
   it("ignores the async context of the caller", async () => {
     const foreign = new AsyncLocalStorage<string>();
     const seen: unknown[] = [];
@@ -163,7 +163,7 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     assert.ok(made.ok);
     await accounts.deleteUser(made.userId);
     assert.equal((await said({ email, password }))[0], 401);
-    // The name goes with the purge; address and password go at once.
+    // The purge removes the name. The address and the password are removed at once.
     const { rows } = await sql`select name, email, deleted_at is not null as deleted from accounts.people
       where id = ${made.userId}`.execute(test.db);
     assert.deepEqual(rows, [{ name: "Known", email: `${made.userId}@deleted.invalid`, deleted: true }]);
@@ -208,7 +208,7 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     };
     assert.deepEqual(await asked(email), await asked("stranger@example.com"));
     assert.equal(mails.length, 1);
-    // After the `#`, which no server is sent.
+    // After the `#`, which browsers do not send to servers.
     const [, token] = /\/reset-password#([\w-]+)\n/.exec(mails[0]?.text ?? "") ?? [];
     await asked(email);
     const [, other] = /#([\w-]+)\n/.exec(mails.at(-1)?.text ?? "") ?? [];
@@ -216,7 +216,7 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     const reset = (word = token) => post(accounts, "/reset-password", { newPassword: password, token: word });
     assert.equal((await reset()).status, 200);
     assert.equal((await reset()).status, 400);
-    // Nor is an earlier or later letter good after that.
+    // Emails sent before and after it are no longer valid either.
     assert.equal((await reset(other)).status, 400);
     assert.equal(await accounts.authenticate({ kind: "bearer", token: session }), null);
     assert.equal((await post(accounts, "/sign-in/email", { email, password })).status, 200);
@@ -331,7 +331,7 @@ describeOnEngines("signing up", (engine) => {
   it("allows the first account, and then those that the policy allows", async () => {
     const test = await open();
     const { accounts, opened } = openAccounts(test);
-    // What an account is, nobody says of themselves.
+    // A sign-up can't set the account's own fields.
     for (const field of ["isFirst", "deletedAt"])
       assert.equal((await signUp(accounts, "first@example.com", { [field]: true })).status, 400, field);
     const first = await signUp(accounts, "first@example.com", { emailVerified: true, id: "mine" });
@@ -342,7 +342,7 @@ describeOnEngines("signing up", (engine) => {
     assert.deepEqual(rows, [{ email_verified: false, chosen: false }]);
     const token = first.headers.get("set-auth-token") ?? "";
     assert.equal((await accounts.authenticate({ kind: "bearer", token }))?.email, "first@example.com");
-    // A known and an unknown address are refused alike.
+    // A known and an unknown address get the same refusal.
     const refusals = await Promise.all(
       ["first@example.com", "second@example.com"].map(async (email) => {
         const answer = await signUp(accounts, email);
@@ -367,7 +367,7 @@ describeOnEngines("signing up", (engine) => {
     );
     const statuses = answers.map(({ status }) => status).sort();
     assert.equal(statuses[0], 200);
-    // Who lost either found the door closed or stumbled over the winner's row.
+    // Each of the others found sign-up closed or met the first one's row.
     for (const status of statuses.slice(1)) assert.ok(status === 403 || status === 503, String(status));
     assert.equal(opened.length, 1);
     const { rows } = await sql`select count(*) as n from accounts.people`.execute(test.db);

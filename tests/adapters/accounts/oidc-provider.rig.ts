@@ -3,10 +3,10 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 
-/** What an id token says of somebody. */
+/** The claims of an ID token about a person. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** A provider of OpenID Connect that lets in whoever comes, as the person whom `claims` names at that moment. */
+/** An OpenID Connect provider that signs everyone in as the person whom `claims` names at that moment. */
 export interface OidcRig {
   readonly client: { readonly id: string; readonly secret: string };
   readonly origin: string;
@@ -14,18 +14,18 @@ export interface OidcRig {
   close(): void;
 }
 
-/** For a provider whose address begins with https: a certificate of `localhost` and its key, PEM. */
+/** For a provider with an https address: a certificate of `localhost` and its key, PEM. */
 interface Tls {
   readonly cert: string;
   readonly key: string;
 }
 
-/** What a client of the provider must show. */
+/** The client's credentials, which the provider checks. */
 const CLIENT = { id: "meter", secret: "the client's secret" };
 
 /**
- * Discovery, authorisation and tokens as RFC 6749 and RFC 7636 have them: a code is good once, for the redirect address and
- * the challenge that it was asked with, and for the client with its secret.
+ * Discovery, authorisation and tokens as in RFC 6749 and RFC 7636: a code is valid once, for the redirect address and
+ * the challenge that it was requested with, and for the client with its secret.
  */
 export async function startOidcProvider(tls: Tls | null = null): Promise<OidcRig> {
   const codes = new Map<string, { redirectUri: string | null; challenge: string | null }>();

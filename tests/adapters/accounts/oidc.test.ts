@@ -21,7 +21,7 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
   let test: TestDatabase;
   let provider: Awaited<ReturnType<typeof startOidcProvider>>;
   let accounts: Accounts<Request, Response>;
-  /** Of the last way that was begun. */
+  /** The code of the sign-in that was begun last. */
   let code = "";
   const opened: (string | null)[] = [];
   const letters: string[] = [];
@@ -51,7 +51,7 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
         },
       ],
     });
-    // So that the first account is no longer to be had.
+    // Creates the first account, so that sign-up is no longer open.
     await accounts.createUser({ name: "Op", email: "op@example.com", password });
   });
   after(async () => {
@@ -102,7 +102,7 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
     assert.equal(url.origin, provider.origin);
     assert.equal(url.searchParams.get("code_challenge_method"), "S256");
     assert.equal(url.searchParams.get("redirect_uri"), `${baseUrl}/api/auth/oauth2/callback/corp`);
-    // Somebody else's browser, led to the address with the state (log-in CSRF).
+    // A victim's browser that was sent to the address with the state (login CSRF).
     assert.equal((await finish(state, "")).session, null);
     assert.equal((await finish("made-up", cookie)).session, null);
   });
@@ -116,7 +116,7 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
     assert.equal(await accounts.findByEmail("invited@example.com"), null);
 
     const invited = await begin({ additionalData: { invitation: "please" } });
-    // On the way it lies in the database, where nobody can read it.
+    // Until the person returns, the database stores it encrypted.
     const { rows: away } = await sql<{
       t: string;
     }>`select json_agg(v)::text as t from accounts.verifications v`.execute(test.db);
@@ -130,7 +130,7 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
     );
     assert.deepEqual(opened, ["please"]);
 
-    // From then on no invitation is needed, and nothing of the provider's tokens was kept.
+    // The account no longer needs the invitation, and the provider's tokens are not stored.
     const again = await begin();
     assert.ok((await finish(again.state, again.cookie)).session !== null);
     const { rows } = await sql<{
@@ -173,7 +173,7 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
     });
   });
 
-  // What claims can say besides a plain true. Planted: without personOfClaims() a string "false" got the account.
+  // Values other than true. Planted: without personOfClaims(), the string "false" was accepted.
   const unverified: readonly Claims[] = [
     { email_verified: false },
     { email_verified: "false" },
@@ -210,10 +210,10 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
     assert.equal(hers?.name, "Cat");
     const eve = { ...cat, sub: "eve-2", id: "cat", email: "eve@example.com", isFirst: true };
     assert.equal((await enter(eve))?.email, "eve@example.com");
-    // Her address at the provider changes; she stays who she is, and takes nobody's place.
+    // If her address at the provider changes, her account stays the same, and she gets no one else's.
     assert.equal((await enter({ ...cat, email: "op@example.com" }))?.userId, hers?.userId);
     await accounts.deleteUser(hers?.userId ?? "");
-    // Whoever comes back opens a new account.
+    // A person who returns after deleting their account gets a new one.
     assert.notEqual((await enter(cat))?.userId, hers?.userId);
   });
 

@@ -16,11 +16,11 @@ export interface TestFolder {
   readonly path: string;
   /** Writes a file, and its folders. Returns its path. */
   write(name: string, text: string): string;
-  /** Everything below the folder: names, sizes, times of change and contents. */
+  /** Returns everything below the folder: names, sizes, modification times and contents. */
   list(): string[];
 }
 
-/** Runs the work with a new folder and removes it. */
+/** Runs the work with a new folder, then removes it. */
 export async function inFolder(work: (folder: TestFolder) => Promise<void>): Promise<void> {
   const path = realpathSync(mkdtempSync(join(tmpdir(), "meter-logs-")));
   const list = (folder: string): string[] =>

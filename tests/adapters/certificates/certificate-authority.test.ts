@@ -138,7 +138,7 @@ describe("openCertificateAuthority()", () => {
     const second = open();
     assert.equal(second.issued, "outdated");
     assert.equal(second.keyPem, first.keyPem);
-    // A leaf of a daemon that still runs with the earlier certificate is trusted by who reads the new one.
+    // A program that reads the new certificate trusts leaves of a daemon that still uses the earlier one.
     const leaf = new X509Certificate(
       createLeafIssuer({ ...first, certificatePem: earlier }).issue("api.openai.com", now).certificatePem,
     );

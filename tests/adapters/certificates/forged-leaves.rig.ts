@@ -23,11 +23,11 @@ import type { CertificatePair } from "../../../core/ports/certificates.ts";
 
 const DAY_MS = 86_400_000;
 
-/** One certificate that somebody who stole the authority's key made, and the host that it is shown for. */
+/** A certificate made by an attacker with the authority's stolen key, and the host that it is presented for. */
 export interface ForgedLeaf {
   readonly name: string;
   readonly host: string;
-  /** What a server sends: the leaf, and what stands between it and the authority. */
+  /** What a server sends: the leaf and the intermediate certificates. */
   readonly chain: CertificatePair;
 }
 
@@ -35,7 +35,7 @@ const text = (tag: number, value: string): Der => tagged(tag, new TextEncoder().
 const commonName = (value: string): Der =>
   sequence(setOf(sequence(objectIdentifier("2.5.4.3"), utf8String(value))));
 
-/** Those with a common name and no name that a verifier holds against the constraints, by `ForgedLeaf.name`. */
+/** The leaves that have a common name and no name that constraints apply to, by `ForgedLeaf.name`. */
 export const COMMON_NAME_ALONE: readonly string[] = [
   "common name, no name in the list",
   "common name, directory name",
@@ -43,7 +43,7 @@ export const COMMON_NAME_ALONE: readonly string[] = [
   "common name, other name",
 ];
 
-/** The kinds of name that a certificate can bear. Source: RFC 5280, section 4.2.1.6. */
+/** The kinds of names in a certificate. Source: RFC 5280, section 4.2.1.6. */
 export const names = {
   other: (value: string) => tagged(0xa0, objectIdentifier("1.2.3.4"), tagged(0xa0, utf8String(value))),
   email: (value: string) => text(0x81, value),
@@ -56,7 +56,7 @@ export const names = {
 
 interface Forgery {
   readonly subject: string | null;
-  /** Null for no such extension. */
+  /** Null if the certificate has no such extension. */
   readonly names: readonly Der[] | null;
   readonly usage?: string;
 }
@@ -68,7 +68,7 @@ const extension = (id: string, critical: boolean, value: Uint8Array): Der =>
 export const subjectOf = (authority: CertificatePair): string =>
   new X509Certificate(authority.certificatePem).subject.replace(/^CN=/, "");
 
-/** A leaf signed with the authority's key, with no regard for what the authority may sign. */
+/** Signs a leaf with the authority's key, even if the authority may not issue it. */
 export function forge(
   signer: CertificatePair,
   issuer: string,
@@ -93,7 +93,7 @@ export function forge(
   return { certificatePem, keyPem: privateKey.export({ format: "pem", type: "pkcs8" }).toString() };
 }
 
-/** An authority below the real one, which says nothing of constraints. */
+/** An intermediate authority without constraints, signed by the real one. */
 function forgeAuthority(signer: CertificatePair, issuer: string): CertificatePair {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const certificatePem = issueCertificate({
@@ -111,15 +111,15 @@ function forgeAuthority(signer: CertificatePair, issuer: string): CertificatePai
   return { certificatePem, keyPem: privateKey.export({ format: "pem", type: "pkcs8" }).toString() };
 }
 
-/** Leaves that clients have to accept, as the proxy issues them. The hosts must be among the authority's. */
+/** Leaves that clients must accept, as the proxy issues them. The hosts must be in the authority's list. */
 export function ownLeaves(authority: CertificatePair, hosts: readonly string[]): ForgedLeaf[] {
   const issuer = createLeafIssuer(authority);
   return hosts.map((host) => ({ name: `own leaf for ${host}`, host, chain: issuer.issue(host, Date.now()) }));
 }
 
 /**
- * Leaves that no client may accept, although the authority's own key signed them. `permitted` is an exact host of the
- * authority's list, `victim` any host that it lacks; each leaf is shown for a host of its own.
+ * Leaves that no client may accept, although they are signed with the authority's key. `permitted` is an exact host of the
+ * authority's list, `victim` any host that is not in it; each leaf is presented for its own host.
  */
 export function forgedLeaves(
   authority: CertificatePair,
@@ -193,17 +193,17 @@ export function forgedLeaves(
   ];
 }
 
-/** A proxy that shows each leaf for its host, and keeps the hosts for which a client went on to ask. */
+/** A proxy that presents each leaf for its host, and records the hosts to which a client then sent a request. */
 export interface LeafProxy {
   readonly port: number;
   readonly accepted: ReadonlySet<string>;
-  /** Hosts that a client asked for at all. */
+  /** The hosts to which a client connected. */
   readonly asked: ReadonlySet<string>;
   reset(): void;
   close(): void;
 }
 
-/** Starts such a proxy. Clients reach it through their proxy variables, as they reach the meter. */
+/** Starts the proxy. Clients find it through their proxy variables, as they find the meter. */
 export function startLeafProxy(leaves: readonly ForgedLeaf[]): Promise<LeafProxy> {
   const accepted = new Set<string>();
   const asked = new Set<string>();

@@ -35,7 +35,7 @@ describe("leaves forged with the authority's key", { skip: onNodeOnly }, () => {
   it("are rejected by OpenSSL's strict checks, which accept the meter's own", { skip: noOpenssl }, () => {
     for (const leaf of range.own) assert.equal(verify(leaf, "sslserver"), true, leaf.name);
     const accepted = range.forged.filter((leaf) => verify(leaf, "sslserver")).map(({ name }) => name);
-    // For the host that it names in its list, which is not the one it is shown for.
+    // It is presented for another host than the one in its list.
     assert.deepEqual(accepted, ["common name, permitted DNS name"]);
   });
 

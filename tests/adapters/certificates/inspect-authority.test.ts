@@ -31,7 +31,7 @@ describe("inspectCertificateAuthority()", () => {
     assert.ok((found.validUntil ?? 0) > now + 1_000 * DAY_MS);
     assert.equal(look({ hosts: [...hosts, "api.x.ai"] }).state, "hosts_changed");
     assert.equal(look({ now: now + 1_090 * DAY_MS }).state, "expiring");
-    // Made by a clock that ran ahead.
+    // Issued while the clock was ahead.
     assert.equal(look({ now: now - 3 * DAY_MS }).state, "damaged");
     assert.equal(openCertificateAuthority({ directory, hosts, now }).certificatePem, certificatePem);
   });

@@ -19,18 +19,18 @@ import {
   startLeafProxy,
 } from "./forged-leaves.rig.ts";
 
-/** A program that asks for `https://<host>/` of each host, through the proxy, and trusts the authority's file. */
+/** A program that requests `https://<host>/` of each host through the proxy and trusts the authority's file. */
 export interface LeafClient {
   readonly name: string;
-  /** Why it is left out, where it is. */
+  /** Why it is skipped, if it is. */
   readonly skip?: string | false;
   readonly words: (range: LeafRange) => readonly string[];
   readonly env?: (range: LeafRange) => Record<string, string>;
-  /** Forged leaves that it is known to accept, by name; `docs/threats.md` says so too. */
+  /** Forged leaves that it is known to accept, by name; `docs/threats.md` lists them too. */
   readonly accepts?: readonly string[];
 }
 
-/** An authority with the real list of hosts, its own and forged leaves, and the proxy that shows them. */
+/** An authority with the real list of hosts, its valid and forged leaves, and the proxy that presents them. */
 export interface LeafRange {
   readonly folder: string;
   readonly authority: CertificateAuthority;
@@ -38,7 +38,7 @@ export interface LeafRange {
   readonly forged: readonly ForgedLeaf[];
   readonly hosts: readonly string[];
   readonly proxy: LeafProxy;
-  /** Writes a program of the client's language and gives its path. */
+  /** Writes a program in the client's language and returns its path. */
   script(name: string, text: string): string;
   close(): void;
 }
@@ -77,7 +77,7 @@ export async function startLeafRange(): Promise<LeafRange> {
   };
 }
 
-/** Runs the client over all leaves and compares what it accepted with what it may. */
+/** Runs the client over all leaves and compares the leaves that it accepted with those that it may accept. */
 export async function checkClient(range: LeafRange, client: LeafClient): Promise<void> {
   const { proxy, own, forged, folder } = range;
   proxy.reset();
@@ -104,7 +104,7 @@ export async function checkClient(range: LeafRange, client: LeafClient): Promise
     said.slice(0, 2_000),
   );
   assert.deepEqual(namesOf(forged), client.accepts ?? [], said.slice(0, 2_000));
-  // A client that asked for nothing refused nothing.
+  // A client that made no requests would accept no leaf either.
   assert.ok(proxy.asked.size >= own.length + forged.length - 1, `asked for ${proxy.asked.size} hosts alone`);
 }
 
@@ -112,7 +112,7 @@ const fetchAll = (args: string) => `for (const host of ${args}) {
   try { await (await fetch("https://" + host + "/")).arrayBuffer(); } catch (error) { console.log(host, String(error)); }
 }`;
 
-/** `node:tls` over a tunnel of its own, as libraries use it that bring their own proxy support. */
+/** `node:tls` over a tunnel, as in libraries with their own proxy support. */
 const tlsAll = `import net from "node:net"; import tls from "node:tls"; import fs from "node:fs";
 const [port, file, ...hosts] = process.argv.slice(2);
 const ca = [fs.readFileSync(file)];
@@ -140,7 +140,7 @@ const deno = findProgram("deno");
 const onBun = { skip: bun === null && "NOT TESTED: Bun is not installed (npm run setup)" };
 const onDeno = { skip: deno === null && "NOT TESTED: Deno is not installed (npm run setup)" };
 
-/** The three runtimes that the project brings, by both of their ways to open TLS. */
+/** The three runtimes of the project, each with both of its TLS clients. */
 export const runtimeClients: readonly LeafClient[] = [
   {
     name: "fetch on Node",

@@ -26,7 +26,7 @@ describe("the local CA and the hosts of the clouds", () => {
   });
   after(() => rmSync(directory, { recursive: true, force: true }));
 
-  /** What a client that trusts the CA says to a leaf of its for the host. */
+  /** How a client that trusts the authority judges its leaf for the host. */
   async function handshake(host: string, leaf: CertificatePair): Promise<string> {
     const secureContext = createSecureContext({ cert: leaf.certificatePem, key: leaf.keyPem });
     const sockets: Socket[] = [];

@@ -24,7 +24,7 @@ function createSender(contextTakeover: boolean): (message: string | Buffer) => P
     });
 }
 
-/** Text that hardly repeats itself, so that what repeats is the message before it. */
+/** Text with little repetition in itself, so that only the previous message repeats in it. */
 const noise = (length: number) =>
   Buffer.from(Uint8Array.from({ length }, (_, at) => (at * at * 31 + at * 7 + (at >> 5)) & 0xff));
 

@@ -15,14 +15,14 @@ import {
   type WebSocketReader,
 } from "../../../core/metering/exchange/websocket-reader.ts";
 
-/** What was read of one conversation between two real peers, from the bytes that passed between them. */
+/** What was read of one conversation between two real peers. */
 interface Reading {
   agreement: WebSocketExtensions | null;
   client: string[];
   server: string[];
 }
 
-/** Passes bytes between a client and the port, and reads a copy. */
+/** Relays bytes between a client and the port, and reads a copy of them. */
 async function startTap(port: number): Promise<{ port: number; reading: Reading; close(): void }> {
   const reading: Reading = { agreement: null, client: [], server: [] };
   const readers: Record<string, WebSocketReader> = {};
@@ -97,7 +97,7 @@ async function startTap(port: number): Promise<{ port: number; reading: Reading;
   };
 }
 
-/** Messages of many sizes that resemble each other, so that each compresses best with the one before. */
+/** Messages of many sizes that resemble each other, so that each compresses best after the previous one. */
 const MESSAGES = [1, 100, 125, 126, 1000, 65_535, 65_536, 200_000, 3].map((length, at) =>
   `${at}`.padEnd(length, "abcdefghij klmno"),
 );
@@ -138,7 +138,7 @@ describe("a WebSocket between real peers, read in between", () => {
       try {
         await once(client, "open");
         for (const message of MESSAGES) {
-          // In three fragments with a ping between them, as nothing forbids.
+          // In three fragments with a ping between them, which the protocol allows.
           client.send(message.slice(0, 1), { fin: false });
           client.send(message.slice(1, 70), { fin: false });
           client.ping("?");

@@ -37,8 +37,8 @@ const encodings: [encoding: string, encoded: Buffer][] = [
 ];
 
 /**
- * How a cut body may be reported. Node tells it for every coding; Deno calls cut brotli and zstd damaged, Bun calls
- * cut zstd whole. The meter does not lean on it: the framing says by itself that a response was cut.
+ * How a truncated body may be reported. Node reports it for every coding; Deno reports truncated brotli and zstd as damaged,
+ * Bun reports truncated zstd as complete. The meter does not depend on it: framing shows that a response was cut.
  */
 function endings(encoding: string): DecodingEnd[] {
   const onNode = !("Deno" in globalThis || "Bun" in globalThis);
@@ -70,7 +70,7 @@ describe("createZlibDecoder()", () => {
   });
 
   it("stops a decompression bomb at the limit", async () => {
-    // A middling quality: the best one takes seconds for so many zeros.
+    // A medium quality: the best one takes seconds for so many zeros.
     const params = { [zlib.constants.BROTLI_PARAM_QUALITY]: 5 };
     const bomb = zlib.brotliCompressSync(Buffer.alloc(MAX_DECODED_BYTES + 1), { params });
     assert.ok(bomb.length < 1000);

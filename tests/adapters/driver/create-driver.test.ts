@@ -6,7 +6,7 @@ import { createMemoryStateStore } from "../../../adapters/memory/state-store.ts"
 import type { DriverParts, Handled } from "../../../core/ports/driver.ts";
 import type { ClearTimerEffect, SetTimerEffect, Step } from "../../../core/values/machine.ts";
 
-/** A machine that does what its events say, and counts them. */
+/** A machine that counts its events and returns the effects that they name. */
 interface State {
   readonly taken: readonly string[];
 }
@@ -27,7 +27,7 @@ function transition(state: State, event: Event): Step<State, Effect> {
 const work = (name: string): Effect => ({ kind: "work", name });
 const bell = (delayMs: number): Effect => ({ kind: "set_timer", timer: "bell", delayMs });
 
-/** A driver whose every operation is written down, with a handler of the test's own. */
+/** A driver that records every operation, with a handler of the test. */
 function build(handle: (name: string) => Handled<Event> = () => undefined) {
   const log: string[] = [];
   const clock = createManualClock(0);

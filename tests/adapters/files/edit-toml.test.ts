@@ -103,7 +103,7 @@ describe("editToml()", () => {
     assert.deepEqual(editToml("[[cloud]]\n", ["cloud", "enabled"], true), { ok: false, reason: "no_place" });
   });
 
-  /** Texts that mix every way to write a table, on few names, so that they meet. */
+  /** Texts that mix every notation of a table, with few names, so that they collide. */
   const texts = (() => {
     const key = fc.constantFrom("enabled", "preset", "path", '"enabled"', "'preset'");
     const value = fc.constantFrom(

@@ -21,7 +21,7 @@ function write(path: string, content: string): void {
 
 const checkout = (path: string) => files.checkout(join(folder, path));
 
-/** Whether Git is installed. The meter never runs it; here it makes the repositories as users have them. */
+/** Whether Git is installed. The meter never runs it; here it creates repositories as users have them. */
 const hasGit = (() => {
   try {
     execFileSync("git", ["--version"], { stdio: "ignore" });

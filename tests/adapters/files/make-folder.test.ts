@@ -32,7 +32,7 @@ describe("makeFolder()", () => {
     assert.equal(existsSync(join(root, "nowhere")), false);
   });
 
-  // Node's own recursion goes on for ever there.
+  // Node's own recursion never ends there.
   it("throws if nothing can be created", { skip: !existsSync("/proc/self") }, () => {
     assert.throws(() => makeFolder("/proc/nope/deep"), { code: "ENOENT" });
   });

@@ -8,7 +8,7 @@ import { createCertificateAuthority } from "../../simulation/certificate-authori
 
 const local = { host: "127.0.0.1", port: 0 };
 
-/** A raw connection and what came over it. */
+/** A raw connection and the bytes received on it. */
 function dial(port: number): { socket: Socket; received: () => string; closed: Promise<void> } {
   const socket = connect(port, "127.0.0.1");
   let text = "";
@@ -33,10 +33,10 @@ async function withServer(
   }
 }
 
-/** What a slow client may cost; small, so that the tests need not wait. */
+/** Limits for slow clients, small so that the tests need not wait. */
 const slow = { headersTimeoutMs: 200, requestTimeoutMs: 400 };
 
-/** Node's own server has these limits; the others' stand-ins for it have none. */
+/** Node's server has these limits; the other runtimes' replacements for it have none. */
 const skip = "Deno" in globalThis || "Bun" in globalThis ? "limits of Node's server" : false;
 
 describe("serve()", () => {

@@ -31,7 +31,7 @@ const emptyRecord: InstallRecord = {
 
 const newRun = () => recordedCommands();
 
-/** Takes the steps on top of a record and gives the new one, with every version that was saved. */
+/** Applies the steps to a record and returns the new one, with every version that was saved. */
 async function take(steps: readonly InstallStep[], record = emptyRecord, { run } = newRun()) {
   const saved: InstallRecord[] = [];
   const plan = mergePlan(steps, record.entries, await findDriftedSteps(run, record.entries));
@@ -77,7 +77,7 @@ describe("applySteps() and undoEntries()", () => {
       writeFileSync(join(folder, ".rc"), "mine");
       const before = snapshot(folder);
       const steps = stepsIn(folder);
-      // As many runs as there are moments at which a process can be killed.
+      // One run for each moment at which a process can be killed.
       const whole = await take(steps);
       const moments = whole.saved.length;
       await undoEntries(whole.record.entries, newRun().run);
@@ -279,7 +279,7 @@ describe("session variables", () => {
     scope,
   });
 
-  /** The registry or the session, as `reg`, `setx` and `launchctl` show it. Written after their documented output. */
+  /** The registry or the session as `reg`, `setx` and `launchctl` print it. Written after their documented output. */
   function system(values: Map<string, string>) {
     const { run, ran } = recordedCommands();
     const answer: typeof run = async (words) => {

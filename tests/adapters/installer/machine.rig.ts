@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RunProgram } from "../../../adapters/installer/run-program.ts";
 
-/** A folder that is gone after the work. */
+/** Runs the work with a folder that is removed afterwards. */
 export async function inFolder<T>(work: (folder: string) => Promise<T> | T): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "meter-install-"));
   try {
@@ -25,7 +25,7 @@ export function snapshot(folder: string, below = ""): Record<string, string> {
   return found;
 }
 
-/** Answers commands from a script and keeps what was run; what it does not know succeeds and says nothing. */
+/** Answers commands from a script and records what was run. Unknown commands succeed without output. */
 export function recordedCommands(
   answers: Readonly<Record<string, { code: number; stdout?: string; stderr?: string }>> = {},
 ): { run: RunProgram; ran: string[] } {

@@ -25,7 +25,7 @@ const emptyRecord: InstallRecord = {
   ...{ trusted_files: [], daemon_environment: {}, entries: [] },
 };
 
-/** Trusts a real authority in a store below a folder, looks, and takes it back. */
+/** Adds a real authority to a store below a folder, checks it, and removes it. */
 async function tryStore(folder: string, store: TrustStore, look: () => void): Promise<void> {
   const directory = join(folder, "ca");
   const { certificatePem: pem } = openCertificateAuthority({
@@ -104,7 +104,7 @@ describe("trust stores", () => {
       const names = ["anchors", "certs", "none", "hooks"].map((name) => join(folder, name));
       for (const name of names) mkdirSync(name);
       const [anchorFolder, certs, none, hooks] = names as [string, string, string, string];
-      // An empty one would have the collector begin anew each time, as the system's does not.
+      // An empty file would make the collector start anew each time, which the system's does not.
       const conf = join(folder, "certs.conf");
       writeFileSync(conf, "# none\n");
       const words = [
@@ -112,7 +112,7 @@ describe("trust stores", () => {
         ...["--localcertsdir", anchorFolder, "--etccertsdir", certs, "--certsdir", none],
         ...["--certsconf", conf, "--hooksdir", hooks],
       ];
-      // The collector leaves a bundle as it is when nothing at all is left for it.
+      // The collector does not change a bundle if no certificate is left for it.
       const other = openCertificateAuthority({
         directory: join(folder, "other"),
         hosts: [],

@@ -1,4 +1,4 @@
-/** A process that appends: `node append-many.ts <home> <name> <count> <file bytes>`, told to begin by a line on stdin. */
+/** A process that appends: `node append-many.ts <home> <name> <count> <file bytes>`. It starts at a line on stdin. */
 import { once } from "node:events";
 import process from "node:process";
 import { createOutbox } from "../../../adapters/outbox/create-outbox.ts";

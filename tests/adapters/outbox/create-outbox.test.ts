@@ -57,7 +57,7 @@ describe("createOutbox()", () => {
     assert.deepEqual(await one.verify(), { ok: true, entries: 4, firstSeq: 1, lastSeq: 4 });
   });
 
-  // Planted: no lock around the write, upon which each of four runs had two entries of one number.
+  // Planted: no lock around the write; each of four runs then had two entries of one number.
   it("keeps one chain if three processes write at once, also across a rotation", async () => {
     const script = fileURLToPath(new URL("./append-many.rig.ts", import.meta.url));
     const runtime = "Deno" in globalThis ? ["run", "--allow-all"] : [];

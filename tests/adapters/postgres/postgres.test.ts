@@ -9,7 +9,7 @@ import { openPgliteFolder } from "../../../adapters/postgres/pglite.ts";
 import { openPostgres } from "../../../adapters/postgres/postgres-server.ts";
 import { describeOnEngines, describeOnPostgres, type TestDatabase } from "../../cloud/kit/engines.ts";
 
-/** One statement for each kind of failure that somebody can act on. */
+/** One statement for each kind of failure that callers handle. */
 const FAILURES: [statement: string, reason: string][] = [
   ["select 1 / 0", "invalid_value"],
   ["select 'x'::uuid", "invalid_value"],

@@ -10,7 +10,7 @@ import { createWindowsProcessTable } from "../../../adapters/process-table/windo
 import { attributeCall } from "../../../core/metering/attribution/attribute-call.ts";
 import type { ProcessTable } from "../../../core/ports/process-table.ts";
 
-/** From what the system's programs print to the project of a call, as the daemon goes. */
+/** From the output of the system's programs to the project of a call, as in the daemon. */
 async function attribute(table: ProcessTable, autoClassifyUnknownProcesses = true) {
   const process = await table.lookup({ clientPort: 52_514, proxyPort: 8081 });
   const folders = process?.cwd == null ? null : await createProjectFiles().find(process.cwd);

@@ -90,7 +90,7 @@ describe("createLinuxConnectionOwners()", () => {
       const owners = createLinuxConnectionOwners({ proc, ownUid: 1000 });
       assert.equal(await owners.ownerOf(at("127.0.0.1", 0xcd22)), "self");
       assert.equal(await owners.ownerOf(at("127.0.0.2", 0xcd22)), "other");
-      // Closed before the lookup: the kernel no longer says whose it was.
+      // Closed before the lookup: the kernel no longer knows its owner.
       assert.equal(await owners.ownerOf(at("127.0.0.1", 0xcd25)), "other");
       assert.equal(await owners.ownerOf(at("127.0.0.1", 7)), "unknown");
       const nowhere = createLinuxConnectionOwners({ proc: join(proc, "none"), ownUid: 1000 });
@@ -112,7 +112,7 @@ describe("createLinuxConnectionOwners()", () => {
     const [accepted] = await once(server, "connection");
     const lookup = createCallerLookup();
     try {
-      // The thread's start may take longer than a search for an owner is allowed to.
+      // The thread may take longer to start than a search for an owner is allowed.
       await lookup.processTable.lookup({ clientPort: accepted.remotePort, proxyPort: port });
       const owner = await lookup.owners?.ownerOf({
         clientAddress: accepted.remoteAddress,

@@ -19,7 +19,7 @@ describe("listEstablishedConnections()", () => {
     const proc = mkdtempSync(join(tmpdir(), "meter-proc-"));
     try {
       mkdirSync(join(proc, "net"));
-      // Recorded from /proc/net/tcp: one that listens, one of ours, one of another user's; the addresses changed.
+      // Recorded from /proc/net/tcp: a listening socket, one of ours, one of another user's; the addresses are changed.
       const head =
         "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
       const row = (remote: string, state: string, inode: number) =>

@@ -429,7 +429,7 @@ describe("open()", () => {
     await assert.rejects(opener.open(path), fails("corrupt"));
     (await opener.open(path, { readOnly: true })).close();
     const other = newPath();
-    // A folder in the place of the log: no database can be made here.
+    // A folder in place of the log: no database can be created here.
     mkdirSync(`${other}-wal`);
     await assert.rejects(opener.open(other));
     assert.equal(existsSync(other), false);

@@ -1,4 +1,4 @@
-// Writes a row from a process of its own and prints whether it could: POSIX locks are between processes.
+// Writes a row from a separate process and prints whether it could: POSIX locks are held by processes.
 import process from "node:process";
 import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
 import { StoreError } from "../../../core/ports/sqlite.ts";

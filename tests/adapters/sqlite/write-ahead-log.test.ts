@@ -18,7 +18,7 @@ let files = 0;
 
 const FRAME_BYTES = 24 + 4_096;
 
-/** SQLite's log after so many transactions, the first of which are in the database already. */
+/** SQLite's log after this number of transactions, the first of which are already in the database. */
 async function logOf(transactions: number, before = 0): Promise<Buffer> {
   const path = join(folder, `${(files += 1)}.db`);
   const connection = await opener.open(path);
@@ -87,7 +87,7 @@ describe("saveDamagedLog()", () => {
 describe("syncLog()", () => {
   it("keeps the connection's locks: another process cannot write into its transaction", async () => {
     const path = join(folder, `${(files += 1)}.db`);
-    await syncLog(path); // no -wal, nothing to do
+    await syncLog(path); // without a -wal, there is nothing to do
     const connection = await opener.open(path, { synchronous: "normal" });
     connection.execute("CREATE TABLE t (x INTEGER) STRICT; BEGIN IMMEDIATE; INSERT INTO t VALUES (1)");
     await syncLog(path);
@@ -118,7 +118,7 @@ describe("syncLog()", () => {
   });
 });
 
-/** Tries to write from another process, on whichever runtime this is. */
+/** Tries to write from another process, on the current runtime. */
 function writeElsewhere(path: string): string {
   const script = fileURLToPath(new URL("./try-to-write.rig.ts", import.meta.url));
   const words = "Deno" in globalThis ? ["run", "--allow-all", "--no-check"] : [];

@@ -39,12 +39,12 @@ describe("the rest of a thread", () => {
 describe("collectGarbageAtRest()", () => {
   it("returns the memory of a thread that worked, and lets the process end", () => {
     const module = new URL("../../../adapters/threads/collect-at-rest.ts", import.meta.url).href;
-    // With a fifth of the interval, the test need not wait five seconds. The process wakes up seldom, so that it is at rest
-    // also on a busy machine, and works again, should the first rest be missed.
+    // With a fifth of the interval, the test need not wait five seconds. The process rarely wakes, so it is at rest even on a
+    // busy machine, and works again if the first rest is missed.
     const { stdout, stderr, status } = spawnSync(
       process.execPath,
       [
-        // Without it, V8 collects by itself after eight seconds.
+        // Without it, V8 collects garbage by itself after eight seconds.
         "--no-memory-reducer",
         "--input-type=module",
         "-e",

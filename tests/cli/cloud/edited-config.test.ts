@@ -34,7 +34,7 @@ describe("config.toml, edited while a daemon runs", { skip: onNodeOnly, timeout:
     const bodies = "warning   cloud.bodies.upload_from";
     assert.deepEqual(await warningsOf(malformed), ["warning   api.colour:", bodies]);
     assert.deepEqual(await warningsOf([...malformed, "enabled = true"]), ["warning   api.colour:", bodies]);
-    // What the daemon read at its start holds until its next one, and so does what was wrong with that.
+    // The settings that the daemon read at its start apply until it restarts, and so do their warnings.
     assert.deepEqual(await warningsOf([]), ["warning   api.colour:"]);
     const told = meter.log().filter(({ warning }) => String(warning).startsWith("cloud.bodies.upload_from"));
     assert.equal(told.length, 1);

@@ -4,7 +4,7 @@ import { forPrograms } from "../../../cli/render/for-programs.ts";
 import { noon, sampleRecord } from "../../daemon/store/sample-records.rig.ts";
 import { createSampleHome, runWords } from "../run-command.rig.ts";
 
-/** The names of all objects within. */
+/** Returns the names of all nested objects. */
 function namesIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(namesIn);
   if (typeof value !== "object" || value === null) return [];

@@ -41,7 +41,7 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
 
   it("starts one daemon, shows it, and stops it", async () => {
     const home = newHome();
-    // A home without agents' logs, which it would offer to import.
+    // A home without logs of agents, so that it offers no import.
     const started = await runMeter(home, ["start"], { env: { HOME: home } });
     assert.deepEqual([started.code, started.stderr], [0, ""]);
     const state = JSON.parse(readFileSync(stateFile(home), "utf8")) as RunningDaemon;

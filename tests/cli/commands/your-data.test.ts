@@ -128,7 +128,7 @@ describe("meter prune, wipe, project and bodies sweep", () => {
   });
 
   it("wipes everything", async () => {
-    // What the daemon moved aside as damaged holds captured data as well; another file is somebody else's.
+    // A file that the daemon moved aside as damaged contains captured data too; other files belong to the user.
     const aside = ["meter.db.corrupt", "meter.db.corrupt-2-wal", "meter.db-wal.corrupt"];
     for (const name of [...aside, "meter.db.mine"]) writeFileSync(join(sample.home, name), "");
     const { stdout } = await meter("wipe", "--yes", "--json");

@@ -12,7 +12,7 @@ const startedAt = "2026-11-21T10:00:00.000Z";
 const healthy = (response: ServerResponse) =>
   response.end(JSON.stringify({ status: "ok", version: "0.4.0", started_at: startedAt }));
 
-/** Answers the requests in turn, as a daemon that this process is. Returns whether it was found, and how many requests came. */
+/** Answers the requests in turn, as a daemon in this process would. Returns whether it was found, and the number of requests. */
 async function findAfter(
   answers: readonly ((response: ServerResponse) => void)[],
   pid = process.pid,

@@ -8,7 +8,7 @@ import { describe, it } from "node:test";
 import { prepareHome } from "../../../cli/home/prepare-home.ts";
 import { createSampleHome, runWords } from "../run-command.rig.ts";
 
-/** What may stand where a file of the meter's was, after a restore, a sync program or a slip of somebody's hand. */
+/** What may replace a file of the meter after a restore, a sync program or a user's mistake. */
 const oddities: Readonly<Record<string, (path: string) => void>> = {
   "a pipe": (path) => void execFileSync("mkfifo", [path]),
   "a device without an end": (path) => symlinkSync("/dev/zero", path),

@@ -18,7 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), "meter-interception-"));
 const authorityIn = (name: string) =>
   openCertificateAuthority({ directory: join(folder, name), hosts: [HOST], now: Date.now() });
 
-/** A stand-in for the proxy that shows a certificate of the authority, and does what is said with the request. */
+/** A stand-in for the proxy that presents a certificate of the authority and handles the request as given. */
 async function startStandIn(
   authority: CertificateAuthority,
   asked: (secure: TLSSocket, socket: Socket) => void,
@@ -49,7 +49,7 @@ describe("checkInterception()", { timeout: 60_000 }, () => {
     void secure.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
   for (const [what, asked] of [
     ["that answers", answer],
-    // Planted: a reset behind the handshake counted as distrust, and `meter init` took back what it had installed.
+    // Planted: a reset after the handshake counted as distrust, and `meter init` undid its installation.
     [
       "that resets the connection instead of answering",
       (_: TLSSocket, socket: Socket) => socket.resetAndDestroy(),

@@ -27,7 +27,7 @@ describe("makeInstallPlan()", { skip: process.platform !== "linux" && "a Linux m
     const earlier = { directory, hosts: ["api.openai.com"], now: Date.now() };
     earlierPem = openCertificateAuthority(earlier).certificatePem;
     mkdirSync(join(home, "bin"));
-    // Makes root's command line for the system's list known.
+    // Adds root's command to the system's list.
     writeFileSync(join(home, "bin", "trust"), "#!/bin/sh\n", { mode: 0o755 });
   });
   afterEach(() => rmSync(home, { recursive: true }));
@@ -91,7 +91,7 @@ describe("makeInstallPlan()", { skip: process.platform !== "linux" && "a Linux m
     const done = await plan(record, [certificatePem], false);
     assert.equal(done.certificateByHand, certificatePem);
     assert.equal(done.notes.length, 1, "nothing is left to do for root");
-    // Of two certificates, a program may use either.
+    // A program may use either of two certificates.
     assert.equal((await plan(record, [certificatePem, earlierPem])).certificateByHand, earlierPem);
   });
 });

@@ -6,7 +6,7 @@ import { nodePreloadScript } from "../../../cli/install/node-preload.ts";
 import { createNoProxyMatcher } from "../../../core/values/text/no-proxy.ts";
 import { noProxyCases } from "../../core/values/text/no-proxy-cases.rig.ts";
 
-/** The Node versions on this machine, oldest first if there is one without proxy variables. */
+/** The Node versions on this machine, oldest first if one of them does not support proxy variables. */
 const nodes = ["/usr/bin/node", "/usr/local/bin/node", process.execPath].filter(
   (path) => spawnSync(path, ["--version"]).status === 0,
 );

@@ -13,7 +13,7 @@ import {
   waitFor,
 } from "../../end-to-end/meter-process.rig.ts";
 
-/** Something that answers on Ollama's port; null while another self-test of this machine has it. */
+/** A server on Ollama's port; null while another self-test on this machine has it. */
 async function startOllama(): Promise<Server | null> {
   const server = createServer((_request, answer) => {
     answer.writeHead(200, { "content-type": "application/json" }).end('{"version":"0.12.0"}');

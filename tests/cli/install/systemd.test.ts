@@ -11,7 +11,7 @@ import { meterWords, onNodeOnly, runProgram, SUITE_TIMEOUT_MS } from "../../end-
 
 const SYSTEMD = "/lib/systemd/systemd";
 
-/** A user's systemd wants a machine that was booted with one, and control groups of its own: it gets both to see. */
+/** A user's systemd needs a machine that systemd booted, and its own control groups. This provides both. */
 const asIfBooted = String.raw`
   set -e
   user=$1; home=$2; shift 2
@@ -33,7 +33,7 @@ const asIfBooted = String.raw`
     find $tree/$user -depth -type d -exec rmdir {} ';' || true
   done`;
 
-/** What the user does. Each line of the output is a word and what was seen. */
+/** The user's actions. Each line of the output is a name and its result. */
 const scenario = String.raw`
   cd; node=$1; program=$2; proxy=$3
   m() { "$node" "$program" "$@"; }
@@ -66,7 +66,7 @@ const skip =
     ? "a user's systemd is begun by root, in a mount namespace of its own"
     : false);
 
-/** A port that was free a moment ago. */
+/** Returns a port that is free at the moment. */
 const freePort = () =>
   new Promise<number>((resolve, reject) => {
     const server = createServer().on("error", reject);

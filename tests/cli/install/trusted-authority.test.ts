@@ -40,7 +40,7 @@ describe("the certificate that programs trust", () => {
     for (const each of homes) rmSync(each, { recursive: true });
   });
 
-  /** Looks with the hosts of a new version; `listed` are the system's certificates with the authority's name. */
+  /** Checks with the hosts of a new version; `listed` are the system's certificates with the authority's name. */
   const find = (listed: readonly string[] | null = [], wanted = hosts) =>
     findTrustedCertificate(
       home,

@@ -231,7 +231,7 @@ describeOnPostgres("meter-cloud's commands", (engine) => {
     const proven = (await verify("--head", saved)).stdout;
     assert.match(proven, /^Prompt views: intact, 3 rows, 3 of them confirmed by the saved head\.\n/);
     assert.match(proven, /^Audit events: intact, 1 row, 1 of them confirmed by the saved head\.\n/m);
-    // As versions saved it that verified prompt views alone.
+    // As saved by versions that verified only prompt views.
     writeFileSync(saved, JSON.stringify(head));
     assert.match(
       (await verify("--head", saved)).stdout,

@@ -20,7 +20,7 @@ import { addSender, addSenders, type Sender } from "../../cloud/kit/senders.ts";
 import { createCertificateAuthority } from "../../simulation/certificate-authority.ts";
 import { runCloudWords } from "./run-cloud-command.rig.ts";
 
-/** Processes of Node's; the other runtimes have a test of their own. */
+/** The processes run on Node; the other runtimes have their own test. */
 const skip =
   "Deno" in globalThis || "Bun" in globalThis
     ? "starts processes of Node's"
@@ -39,7 +39,7 @@ interface Answer {
   readonly body: { readonly accepted?: number; readonly duplicates?: number; readonly status?: string };
 }
 
-/** Sends one batch; rejects where no answer came. */
+/** Sends one batch; rejects if there is no response. */
 async function post(url: string, token: string, records: readonly object[], agent?: Agent): Promise<Answer> {
   return await ask(`${url}/v1/requests/batch`, {
     method: "POST",
@@ -59,7 +59,7 @@ async function ask(url: string, options: Parameters<typeof request>[1] = {}): Pr
   };
 }
 
-/** Polls until it is so. */
+/** Polls until the condition holds. */
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 60_000;
   while (!(await isSo())) {
@@ -72,7 +72,7 @@ afterEach(killCloudProcesses);
 
 const NO_LIMIT = { METER_CLOUD_LIMITS_KEY_PER_MINUTE: "10000000" };
 
-/** Sums that can't be right by chance: rows, both rollups, tokens and money. */
+/** Sums that cannot match by chance: rows, both rollups, tokens and money. */
 async function totals(db: CloudDatabase): Promise<unknown> {
   const { rows } = await sql`select
     (select count(*) from requests)::text as requests,
@@ -97,8 +97,8 @@ function expectedTotals(batches: readonly (readonly Readonly<Record<string, unkn
 }
 
 /**
- * Senders share the batches. One that is not answered with 200 is sent again by the same sender, to whom its records belong,
- * once `onFailure` has resolved. Where one sender fails the test, the others stop.
+ * The senders share the batches. A batch that is not answered with 200 is sent again by the same sender, which owns its
+ * records, once `onFailure` has resolved. If one sender fails the test, the others stop.
  */
 async function sendAll(
   batches: readonly (readonly object[])[],
@@ -174,7 +174,7 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
   });
 
   it("serves with a database role that owns nothing, as docs/hosting.md describes", async () => {
-    // A server of its own: the roles belong to the whole server, and must not be there yet.
+    // Its own server: roles belong to the whole server and must not exist yet.
     const server = await startPostgres(true);
     const connect = (name: string) => openCloudDatabase(openPostgres(server.url(name), systemClock));
     const guide = readFileSync(new URL("../../../docs/hosting.md", import.meta.url), "utf8");
@@ -236,7 +236,7 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
     const { token = "" } = senders[0] ?? {};
     assert.equal((await post(cloud.url, token, first, agent)).body.accepted, BATCH_SIZE);
 
-    // The table is locked, so that the batch is under way for as long as this wants.
+    // The table is locked, so the batch stays in progress as long as the test needs.
     let release = () => {};
     const locked = db.transaction().execute(async (trx) => {
       await sql`lock table requests in access exclusive mode`.execute(trx);
@@ -256,7 +256,7 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
       const fresh = new Agent({ connect: { ca: authority.certificatePem } });
       const refused = await ask(`${cloud.url}/healthz`, { dispatcher: fresh }).then(
         () => false,
-        // Nothing else: a busy machine can fail a connection in other ways.
+        // Only this error: on a busy machine, a connection can fail in other ways.
         (cause: NodeJS.ErrnoException) => cause.code === "ECONNREFUSED",
       );
       await fresh.close();
@@ -333,7 +333,7 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
   });
 });
 
-/** The runtime that the checkout brings. */
+/** The runtime of the checkout. */
 const deno = findProgram("deno");
 const onDeno = [deno ?? "", "run", "-A", "--no-check"];
 

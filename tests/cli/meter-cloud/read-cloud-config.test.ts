@@ -21,7 +21,7 @@ function file(text: string): string {
 
 const env = (more: Record<string, string> = {}) => ({ METER_CLOUD_HOME: home, ...more });
 
-/** The lines of the refusal. */
+/** Returns the lines of the refusal. */
 async function refusal(toml: string, more: Record<string, string> = {}): Promise<string[]> {
   const read = readCloudConfig(env(more), { config: file(toml) });
   const failure = await read.then(

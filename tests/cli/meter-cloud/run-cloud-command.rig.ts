@@ -2,7 +2,7 @@ import { Writable } from "node:stream";
 import { main } from "../../../cli/meter-cloud/main.ts";
 import type { Said } from "../run-command.rig.ts";
 
-/** Runs the words of `meter-cloud`'s command line in this process. */
+/** Runs a `meter-cloud` command line in this process. */
 export async function runCloudWords(
   words: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},

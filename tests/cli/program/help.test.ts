@@ -8,7 +8,7 @@ import { createEmptyHome, runWords } from "../run-command.rig.ts";
 
 const pathsOf = (commands: readonly { paths?: string[][] }[]) => commands.flatMap(({ paths }) => paths ?? []);
 
-/** The beginnings of the commands' paths that are no commands themselves, such as `cloud privacy`. */
+/** The prefixes of command paths that are not commands, such as `cloud privacy`. */
 function groupsOf(paths: readonly (readonly string[])[]): string[] {
   const commands = new Set(paths.map((path) => path.join(" ")));
   const beginnings = paths.flatMap((path) => path.map((_, index) => path.slice(0, index).join(" ")).slice(1));

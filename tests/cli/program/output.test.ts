@@ -7,7 +7,7 @@ import { printableJson, printableLines } from "../../../cli/render/printable.ts"
 import { noon, sampleRecord } from "../../daemon/store/sample-records.rig.ts";
 import { createSampleHome, runWords } from "../run-command.rig.ts";
 
-/** What moves the cursor, changes colours or turns the writing round; the end of a line is every command's own. */
+/** Characters that move the cursor, change colours or reverse the text. Line ends are added by each command. */
 const steers = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
 
 const text = fc.string({
@@ -22,7 +22,7 @@ describe("printableLines()", () => {
 });
 
 describe("printableJson()", () => {
-  // Planted: without the escape of what is above U+007E, U+009B, which some terminals take for ESC [, comes through.
+  // Planted: without the escapes above U+007E, U+009B passes, which some terminals read as ESC [.
   it("escapes control characters without changing the value", () => {
     fc.assert(
       fc.property(fc.dictionary(text, fc.oneof(text, fc.array(text)), { noNullPrototype: true }), (value) => {

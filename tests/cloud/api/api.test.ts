@@ -32,7 +32,7 @@ describe("the table of the API", () => {
     const document = JSON.parse(text);
     assert.equal(document.openapi, "3.1.0");
     assert.deepEqual(document, JSON.parse(JSON.stringify(openApiDocument("http://127.0.0.1:8787"))));
-    // What `adapters/accounts` calls it; its tests hold both names.
+    // The name in `adapters/accounts`; its tests check both names.
     assert.equal(document.components.securitySchemes.cookie.name, "meter.session_token");
     const overTls = JSON.parse(JSON.stringify(openApiDocument("https://meter.example")));
     assert.equal(overTls.components.securitySchemes.cookie.name, "__Secure-meter.session_token");

@@ -25,7 +25,7 @@ describe("createRateLimiter()", () => {
   });
 
   it("allows at most twice the rate in any minute, and never refuses an even pace", () => {
-    // Planted: counting refused requests too, which starves whoever goes on asking; found within 10 runs.
+    // Planted: counting refused requests too, which starves clients that keep asking; found within 10 runs.
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 20 }),

@@ -15,7 +15,7 @@ import { type CloudRig, createRig } from "../kit/cloud-rig.ts";
 import { pgliteEngine } from "../kit/engines.ts";
 
 describe("createSignInThrottle()", () => {
-  /** A throttle whose account has failed so often, each time as soon as it could. */
+  /** A throttle whose account has failed this often, each time as soon as it was allowed. */
   function failed(times: number) {
     const throttle = createSignInThrottle();
     let now = 0;
@@ -114,7 +114,7 @@ describe("POST /api/auth/sign-in/email", () => {
     for (const email of ["ann@example.com", "nobody@example.com"]) {
       const said = [];
       for (let at = 0; at < FREE_FAILURES + 2; at += 1) {
-        // Another spelling of the address is no other account.
+        // Another spelling of the address is the same account.
         const spelling = at % 2 === 0 ? email : email.toUpperCase();
         const answer = await signIn(spelling, "wrong wrong wrong", `198.51.100.${at}`);
         said.push([answer.status, answer.headers.get("retry-after")]);

@@ -14,7 +14,7 @@ describe("createWrongCodeLock()", () => {
     for (const minute of [0, 2, 4, 6, 8]) assert.equal(lock.take(["ann"], minute * MINUTE_MS), null);
     const fifth = 8 * MINUTE_MS;
     assert.equal(lock.take(["ann"], fifth), 600);
-    // The first of them is ten minutes old.
+    // The first wrong code was ten minutes ago.
     assert.equal(lock.take(["ann"], 10 * MINUTE_MS), 480);
     assert.equal(lock.take(["ann"], fifth + WRONG_CODES_LOCK_MS - 1), 1);
     assert.equal(lock.take(["ann"], fifth + WRONG_CODES_LOCK_MS), null);

@@ -13,7 +13,7 @@ import { look } from "./look-at-page.rig.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Generous: the machine may be busy with other suites. */
+/** Generous, because the machine may be busy. */
 const SLOW_MS = 60_000;
 
 describe("the pages in a browser, without scripts", { skip: await withoutChromium() }, () => {
@@ -75,7 +75,7 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     assert.equal(await page.getByLabel("Name").inputValue(), "Ann O'Hara");
     assert.equal(await page.getByLabel("Password").inputValue(), "");
     await look(page, "sign-up-refused");
-    // The browser itself holds back a password that is too short.
+    // The browser itself refuses a password that is too short.
     await page.getByLabel("Password").fill("short");
     await page.keyboard.press("Enter");
     assert.equal(await page.getByLabel("Password").inputValue(), "short");
@@ -132,12 +132,12 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     await look(page, "members");
     await page.goto(overview);
 
-    // A server without wording of its own has no link to it.
+    // A server without its own wording has no link to it.
     assert.equal(await page.getByRole("link", { name: "Change the plan" }).count(), 0);
     await page.goto(`${new URL(page.url()).origin}${new URL(page.url()).pathname}/subscribe`);
     await page.getByLabel("Annual").check();
     await page.getByRole("checkbox").nth(0).check();
-    // The browser itself holds back a form that lacks a tick.
+    // The browser itself refuses a form without a tick.
     await page.getByRole("button", { name: "Agree and continue" }).click();
     await page.getByRole("heading", { name: "Subscribe" }).waitFor();
     assert.equal(await page.getByRole("status").count(), 0);
@@ -160,7 +160,7 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Spent by model" }).waitFor();
 
-    // Nothing that the browser was told not to load.
+    // The browser loaded nothing that the policy forbids.
     assert.deepEqual(
       complaints.filter((text) => text.includes("Content Security Policy")),
       [],

@@ -1,4 +1,4 @@
-/** What a page would run if it put a text into its markup as it is; `x()` is what the test listens for. */
+/** Markup that a page would run if it did not escape it. The test listens for `x()`. */
 const MARKUP: readonly string[] = [
   "<script>x()</script>",
   "<ScRiPt>x()</sCrIpT>",
@@ -50,7 +50,7 @@ const MARKUP: readonly string[] = [
   "<xss id=x tabindex=1 onfocus=x()></xss>",
 ];
 
-/** What would leave the place that it was put into: an attribute, an element, a comment, a text area, a title. */
+/** Texts that would leave their place: an attribute, an element, a comment, a text area, a title. */
 const WAYS_OUT: readonly string[] = [
   '">',
   "'>",
@@ -74,7 +74,7 @@ const WAYS_OUT: readonly string[] = [
   "\\\\evil.test\\",
 ];
 
-/** What is read differently by those who decode once more, and what a template would take for its own. */
+/** Texts that a second decoding, or a template, would read differently. */
 const DECODED: readonly string[] = [
   "&lt;script&gt;x()&lt;/script&gt;",
   "&#60;img src=x onerror=x()&#62;",
@@ -111,7 +111,10 @@ const DECODED: readonly string[] = [
   "<b>bold</b> & \"quoted\" 'text'",
 ];
 
-/** All of them once each, and each piece of markup behind a way out of an attribute: far more than 100, none longer than 64 characters. */
+/**
+ * All of them once, and each piece of markup after a text that leaves an attribute: far more than 100, none longer than 64
+ * characters.
+ */
 export const HOSTILE_TEXTS: readonly string[] = [
   ...MARKUP,
   ...WAYS_OUT,

@@ -8,7 +8,7 @@ import { pgliteEngine } from "../kit/engines.ts";
 import { HOSTILE_TEXTS } from "./hostile-texts.rig.ts";
 import { createPeopleRig, PASSWORD, type PeopleRig } from "./people.rig.ts";
 
-/** Generous: the machine may be busy with other suites. */
+/** Generous, because the machine may be busy. */
 const SLOW_MS = 120_000;
 
 /** Models and projects on a page: fewer than the number from which it truncates the list. */
@@ -136,7 +136,7 @@ describe("hostile texts in the pages, in a browser with scripts", { skip: await 
     await context.clearCookies();
   });
 
-  // Planted: with the machine's name as raw markup on the page of a pairing, this failed at the first text.
+  // Planted: with the machine's name as raw markup on the page of a pairing, the first text failed.
   it("are shown literally: people, organisations, machines and invitations", {
     timeout: 8 * SLOW_MS,
   }, async () => {
@@ -178,7 +178,7 @@ describe("hostile texts in the pages, in a browser with scripts", { skip: await 
       await quiet(link);
       assert.deepEqual((await page.locator("dd").allTextContents()).slice(0, 2), [workspace, organisation]);
 
-      // What anybody may write into an address, or type.
+      // Texts that anyone may put into a URL or a form.
       const typed = new URLSearchParams({ next, email: typedEmail, name, code, error: next, done: next });
       const others = ["/sign-in", "/invitation", "/reset-password", "/forgot-password"];
       await open(`${others[(at / PLACES) % others.length]}?${typed}#${encodeURIComponent(next)}`);

@@ -68,7 +68,7 @@ describeOnEngines("the page of an invitation", (engine) => {
     ])
       assert.ok(shown.includes(`<dt>${name}</dt><dd>${value}</dd>`), name);
 
-    // On to an account of their own, and from there into the workspace.
+    // On to sign-up, and then to the workspace.
     const form = await (await visitor.get("/sign-up?next=%2Finvitation")).text();
     assert.match(form, /You are invited to <strong>Main<\/strong>/);
     assert.match(form, /name="email" type="email" autocomplete="username" value="new@example.com"/);
@@ -215,7 +215,7 @@ describe("the invitation's cookie over https", () => {
       const [set = ""] = taken.headers.getSetCookie();
       assert.match(set, /^__Host-meter\.invitation=[^;]+;.*Secure/);
       assert.match(await (await visitor.get("/invitation")).text(), /You are invited/);
-      // A name that a plain page of the same host could have set is not read.
+      // A cookie that a plain HTTP page of the same host could have set is ignored.
       const other = people.visitor();
       other.cookies.set("meter.invitation", link.split("#")[1]);
       assert.doesNotMatch(await (await other.get("/invitation")).text(), /You are invited/);

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import process from "node:process";
 import type { Page } from "playwright-core";
 
-/** Where screenshots go, for a person to look at; none are taken without it. */
+/** The folder for screenshots, for a person to look at; none are taken without it. */
 const SCREENSHOTS = process.env.METER_SCREENSHOTS;
 
 const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 844 };
 
-/** What a page lacks for people who hear it or have no mouse, in words; in text, since some browsers run no script of a page. */
+/** Lists the accessibility faults of a page, as text, since some browsers run no scripts of the page. */
 const LACKS = `(() => {
   const lacks = [];
   if (document.title.trim().length <= " · meter".length) lacks.push("a title");
@@ -29,8 +29,8 @@ const LACKS = `(() => {
 })()`;
 
 /**
- * A page has what everybody needs and is no wider than the narrowest screen that people use; and takes a picture of it,
- * light and dark, wide and narrow.
+ * Checks that a page is accessible and no wider than the narrowest screen, and takes pictures of it, light and dark, wide
+ * and narrow.
  */
 export async function look(page: Page, name: string): Promise<void> {
   assert.deepEqual(await page.evaluate(LACKS), [], name);

@@ -19,7 +19,7 @@ describe("meter-cloud serve with a provider of OpenID Connect", () => {
     browser = new Agent({ connect: { ca: authority.certificatePem } });
     const ca = join(home, "authority.pem");
     writeFileSync(ca, authority.certificatePem);
-    // As docs/hosting.md has it.
+    // As in docs/hosting.md.
     writeFileSync(
       join(home, "config.toml"),
       `[[oidc]]\nid = "company"\nname = "Example Company"\nissuer = "${provider.origin}/"\nclient_id = "${provider.client.id}"\n`,

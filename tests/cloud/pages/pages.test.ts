@@ -7,7 +7,7 @@ import { describeOnEngines } from "../kit/engines.ts";
 
 const BASE = "http://127.0.0.1:8787";
 
-/** Every page that takes a form. */
+/** Every page with a form. */
 const POSTED = (workspaceId: string) => [
   "/sign-in",
   "/sign-in/provider",
@@ -102,7 +102,7 @@ describeOnEngines("the pages", (engine) => {
     const own = await rig.addWorkspace();
     const admin = await rig.personIn(own, "workspaceAdmin");
     const headers = { cookie: `session=${admin.token}` };
-    // In Auckland it is already the next day.
+    // In Auckland, it is already the next day.
     await rig.call(
       "POST",
       "/v1/requests/batch",
@@ -218,7 +218,7 @@ describeOnEngines("the pages", (engine) => {
     const sent = await rig.call("POST", "/v1/requests/batch", workspace.token, batch(used));
     assert.equal(sent.status, 200);
     const text = await (await get(`/w/${workspace.id}`)).text();
-    // gpt-4o's input rate: $2.50 for a million tokens.
+    // gpt-4o's input rate is $2.50 per million tokens.
     assert.match(text, /<dt>Spent<\/dt><dd class="value"><data value="2\.5\d*">\$2\.50<\/data><\/dd>/);
     assert.match(text, /<bdi>website<\/bdi>/);
     const links = [...text.matchAll(/(?:href|action)="([^"#]*)"/g)].map(([, link]) => link ?? "");
@@ -287,7 +287,7 @@ describeOnEngines("the pages", (engine) => {
     assert.equal(locked.status, 429);
     assert.equal(locked.headers.get("retry-after"), "600");
     assert.match(await locked.text(), /Too many wrong codes/);
-    // Another instance, another lock: the code itself stays valid.
+    // Another instance has its own lock: the code itself stays valid.
     assert.equal((await get(`/connect?code=${code}`)).status, 200);
   });
 

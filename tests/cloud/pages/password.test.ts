@@ -18,7 +18,7 @@ describeOnEngines("the pages of passwords", (engine) => {
     const visitor = people.visitor();
     return { visitor, answer: await visitor.post("/sign-in", { email, password, next: "/" }) };
   };
-  /** The secret of the last email. */
+  /** Returns the secret of the last email. */
   const lastSecret = () => {
     const email = people.emails.at(-1)?.text ?? "";
     const [, secret = ""] = /\/reset-password#([\w-]+)\n/.exec(email) ?? [];
@@ -86,7 +86,7 @@ describeOnEngines("the pages of passwords", (engine) => {
       assert.ok(text.includes(`value="${secret}"`));
       assert.ok(!text.includes(password));
     }
-    // Two refusals have not used the link up.
+    // The two refusals did not use up the link.
     assert.equal(
       (await visitor.post("/reset-password", { link: secret, password: NEW_PASSWORD })).status,
       303,

@@ -11,7 +11,7 @@ import { pgliteEngine } from "../kit/engines.ts";
 import { look } from "./look-at-page.rig.ts";
 import { createPeopleRig, PASSWORD, type PeopleRig } from "./people.rig.ts";
 
-/** Generous: the machine may be busy with other suites. */
+/** Generous, because the machine may be busy. */
 const SLOW_MS = 120_000;
 
 describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
@@ -22,13 +22,13 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
   let baseUrl: string;
   let owner: { userId: string; workspaceId: string };
   let ownerToken: string;
-  /** Another site, with whatever page a test puts there. */
+  /** Another site, which serves pages of the test. */
   let elsewhere: Server;
   let elsewherePage = "";
   let context: BrowserContext;
   let page: Page;
   const complaints: string[] = [];
-  /** What left the browser: addresses and referrers, as any server or proxy on the way may note them. */
+  /** What the browser sent: addresses and referrers, which servers and proxies may log. */
   const seen: string[] = [];
 
   before(async () => {
@@ -75,7 +75,7 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     const { link } = await json(people.rig.call("POST", path, ownerToken, { email, role: "admin" }));
     return { link, token: link.split("#")[1] };
   };
-  /** Nothing but the keyboard: to the field or button of that name, as the focus goes. */
+  /** By keyboard only: moves the focus to the field or button of that name. */
   const tabTo = async (name: string) => {
     for (let turns = 0; turns < 30; turns += 1) {
       const focused = await page.evaluate(
@@ -101,7 +101,7 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     await at("/sign-up?next=%2Finvitation");
     assert.equal(await page.getByLabel("Email").inputValue(), "new@example.com");
     await look(page, "sign-up-invited");
-    // The focus is on the first empty field.
+    // The focus is in the first empty field.
     await page.keyboard.type("Noor Haddad");
     await tabTo("Password");
     await page.keyboard.type(PASSWORD);
@@ -122,7 +122,7 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     const [one, other] = [await invite("one@example.com"), await invite("other@example.com")];
     await page.goto(one.link);
     await page.getByText("one@example.com").waitFor();
-    // Only what is behind the `#` changes: the page is not loaded anew.
+    // Only the part after the `#` changes, so the page is not reloaded.
     await page.goto(other.link);
     await page.getByText("other@example.com").waitFor();
     assert.equal(page.url(), `${baseUrl}/invitation`);
@@ -186,7 +186,7 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     await look(page, "reset");
     await page.keyboard.type("short");
     await page.keyboard.press("Enter");
-    // The browser holds it back, and says why in its own words.
+    // The browser refuses it, with its own message.
     assert.equal(await page.evaluate("document.activeElement.validity.tooShort"), true);
     await page.keyboard.type(" and then long enough");
     await page.keyboard.press("Enter");
@@ -248,7 +248,7 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
     await look(page, "connect-wrong");
-    // The choice of who uses the machine, with long names.
+    // The choice of the machine's user, with long names.
     const home = {
       ...(await rig.addWorkspace()),
       id: workspaces[0].id,

@@ -14,19 +14,19 @@ export const PASSWORD = "correct horse battery staple";
 
 const randomBytes = createRandomBytes();
 
-/** A cloud as it is served: people by better-auth, and its pages as a browser without scripts sees them. */
+/** A cloud as served: with accounts by better-auth, and pages as a browser without scripts shows them. */
 export interface PeopleRig {
   readonly rig: CloudRig;
-  /** Emails of the accounts: `rig.mails` has the cloud's own. */
+  /** The emails of the accounts; `rig.mails` has those of the cloud. */
   readonly emails: readonly Mail[];
   readonly app: ReturnType<CloudRig["app"]>;
   readonly baseUrl: string;
-  /** Somebody with a password and a workspace of their own. */
+  /** A person with a password and a workspace. */
   addOwner(email: string, name?: string): Promise<{ readonly userId: string; readonly workspaceId: string }>;
   visitor(): Visitor;
 }
 
-/** A browser: it keeps cookies, follows no redirect, and says where its forms come from. */
+/** A browser: it keeps cookies, does not follow redirects, and sends the `Origin` of its forms. */
 export interface Visitor {
   readonly cookies: Map<string, string>;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>;
@@ -35,7 +35,7 @@ export interface Visitor {
     fields: Readonly<Record<string, string>>,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Response>;
-  /** Opens a page and where it leads, to the last. */
+  /** Opens a page and follows its redirects to the last one. */
   follow(path: string): Promise<{ readonly path: string; readonly status: number; readonly text: string }>;
 }
 

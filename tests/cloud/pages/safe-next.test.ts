@@ -29,7 +29,7 @@ describe("safeNext()", () => {
   }
 
   it("never leaves this server, whatever the next address is resolved against", () => {
-    // Planted: without the test for a path that begins with two slashes, this fails within a thousand runs.
+    // Planted: without the check for two leading slashes, this fails within a thousand runs.
     const next = fc
       .array(fc.constantFrom("/", "\\", ".", "..", "\t", "\n", "@", ":", "?", "#", "evil.test", "%2f", "a"), {
         minLength: 1,

@@ -19,7 +19,7 @@ describeOnEngines("the pages of signing in", (engine) => {
     await people.rig.close();
   });
 
-  /** By the button to the provider, and back with what it says. */
+  /** Clicks the provider's button and returns with the provider's answer. */
   const byProvider = async (visitor: Visitor, next: string): Promise<string> => {
     const onward = await visitor.post("/sign-in/provider", { provider: "corp", next });
     assert.equal(onward.status, 200);
@@ -126,7 +126,7 @@ describeOnEngines("the pages of signing in", (engine) => {
     const signIn = { email: "owner@example.com", password: PASSWORD, next: "/" };
     await mine.post("/sign-in", signIn);
     const [[name, first] = ["", ""]] = [...mine.cookies];
-    // A cookie of the attacker's own session, and one that is nobody's yet.
+    // A cookie of the attacker's own session, and one without a session.
     for (const value of [first, "made-up-by-somebody.c2lnbmVk"]) {
       planted.cookies.set(name, value);
       await planted.post("/sign-out", {});

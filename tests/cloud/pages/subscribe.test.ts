@@ -35,7 +35,7 @@ describeOnEngines("after the two ticks", (engine) => {
       .where("user_id", "=", admin.userId)
       .orderBy("consent_id")
       .execute();
-  /** Fills in the page's form as it is and sends it. */
+  /** Fills in the page's form without changes and sends it. */
   const subscribe = async (checkout: OpenCheckout | null, ticks = ["agreed_terms", "agreed_immediate"]) => {
     const app = createCloud(
       {

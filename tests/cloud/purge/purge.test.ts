@@ -33,10 +33,10 @@ import { missingPostgres, startPostgres } from "../kit/postgres-server.ts";
 const config = { rateLimits: { perUser: 1e6, perKey: 1e6 } };
 const randomBytes = createRandomBytes();
 
-/** A text that is found nowhere else; `of` says whose it is and where it was put. */
+/** A unique text; `of` names its owner and its place. */
 const canary = (of: string) => `canary-${of}-7f3e`;
 
-/** A prompt's hash that shows whose it is. */
+/** A prompt hash that identifies its owner. */
 const promptHashOf = (name: string) => Buffer.from(canary(name)).toString("hex").padEnd(64, "0").slice(0, 64);
 
 const accountsOf = (test: TestDatabase) =>
@@ -60,7 +60,7 @@ const header = (name: string, token: string, more: Record<string, string> = {}) 
   ...more,
 });
 
-/** A workspace with an owner, and an author who has left a text in every place that takes one. */
+/** A workspace with an owner, and an author who has left a text in every place that accepts one. */
 async function fill(rig: CloudRig, name: string): Promise<World> {
   const workspace = await rig.addWorkspace({ plan: "business", storePromptContent: true });
   const admin = await rig.personIn(workspace, "organisationOwner");
@@ -140,7 +140,7 @@ async function fill(rig: CloudRig, name: string): Promise<World> {
   return { workspace, admin, author: { userId: made.userId, token, key, requestId, email } };
 }
 
-/** Every table that has a row with a text, of the application's and the accounts' schemas. */
+/** Returns every table that has a row with a text, of the application's and the accounts' schemas. */
 async function tablesWith(db: CloudDatabase, text: string): Promise<string[]> {
   const { rows: tables } = await sql<{ name: string }>`
     select format('%I.%I', schemaname, tablename) as name from pg_tables
@@ -155,7 +155,7 @@ async function tablesWith(db: CloudDatabase, text: string): Promise<string[]> {
   return found;
 }
 
-/** Files below a folder that hold a text, as bytes. */
+/** Returns the files below a folder that contain a text, as bytes. */
 function filesWith(folder: string, text: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => {
     if (!entry.isFile()) return [];
@@ -196,7 +196,7 @@ describeOnEngines("the purge", (engine) => {
     assert.deepEqual(await tablesWith(rig.db, "canary-ann-"), []);
     assert.deepEqual(await tablesWith(rig.db, promptHashOf("ann")), []);
     assert.deepEqual(await tablesWith(rig.db, "192.0.2.77"), []);
-    // What the workspace spent stays, under an id that is nobody's.
+    // The workspace's spend stays, under an id that identifies no one.
     assert.deepEqual(await totals(), before);
     const left = await rig.db
       .selectFrom("requests")
@@ -228,7 +228,7 @@ describeOnEngines("the purge", (engine) => {
       assert.deepEqual(rows, [], table);
     }
     const left = await tablesWith(rig.db, "canary-gone-");
-    // The account is in service: it may belong to other workspaces.
+    // The account stays in service: it may belong to other workspaces.
     assert.deepEqual(left, ["accounts.people", "public.checkout_consent_records"]);
     const path = `/v1/traces/${kept.author.requestId}/body?workspace_id=${kept.workspace.id}`;
     // A session lasts a week.
@@ -374,14 +374,14 @@ describeOnPostgres("the purge in several processes", (engine) => {
   });
 });
 
-/** An engine whose one database lies in files that a test can read. */
+/** An engine with one database, in files that a test can read. */
 function engineOf(name: Engine["name"], db: CloudDatabase): Engine {
   return {
     name,
     server: () => null,
     open: async () => ({
       db,
-      // biome-ignore lint/suspicious/noExplicitAny: the rig reads no more of it than this.
+      // biome-ignore lint/suspicious/noExplicitAny: the rig does not read more of it.
       database: { dialect: null as any },
       url: null,
       close: () => db.destroy(),
@@ -426,7 +426,7 @@ describe("the files of a purged database", () => {
       await db.destroy();
       await server.stop();
     });
-    // docs/hosting.md: otherwise a segment of the log that is used again keeps its old bytes until they are written over.
+    // docs/hosting.md: otherwise a reused segment of the log keeps its old bytes until they are overwritten.
     await sql.raw("alter system set wal_recycle = off").execute(db);
     await sql.raw("select pg_reload_conf()").execute(db);
     await migrateCloud(db, 0);

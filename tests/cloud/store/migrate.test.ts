@@ -9,7 +9,7 @@ import { inScope } from "../../../cloud/store/transaction.ts";
 import { describeOnEngines, describeOnPostgres, newDatabaseName } from "../kit/engines.ts";
 import { openAsLogins } from "../kit/logins.ts";
 
-/** Tables of no single tenant: an organisation's, everybody's. People's accounts have a schema of their own. */
+/** Tables without a tenant: those of organisations and of the whole server. Accounts have their own schema. */
 const NOT_TENANT = [
   "account_deletions",
   "checkout_consent_records",
@@ -126,7 +126,7 @@ describeOnEngines("the cloud's schema", (engine) => {
 describeOnEngines(
   "a log-in that owns the database and may make roles",
   (engine) => {
-    // Planted: membership by any right to a role. From PostgreSQL 16 on, who made a role has it without the right to become it.
+    // Planted: membership by any right to a role. From PostgreSQL 16 on, the creator of a role is a member without becoming it.
     it("migrates, and then serves in roles that own nothing", async () => {
       const { owner: db, close } = await openAsLogins(engine, "one");
       for (const role of ["meter_app", "meter_lookup", "meter_accounts", "meter_purge"]) {
@@ -189,7 +189,7 @@ describeOnEngines(
         { machine_id: MACHINE, user_id: "ben", approved_by: "ben" },
         { machine_id: KEYLESS, user_id: null, approved_by: null },
       ]);
-      // The owner is under the policies again.
+      // The policies apply to the owner again.
       assert.deepEqual(await db.transaction().execute(read), []);
       await close();
     });

@@ -18,7 +18,7 @@ const pull = (models: readonly string[], input: string) => ({
 });
 
 describeOnEngines("publishRates()", (engine) => {
-  // Planted: looked without the lock whether the day is taken.
+  // Planted: the day checked without the lock.
   it("accepts exactly one of several simultaneous publications of a day, completely", async () => {
     const rig = await createRig(engine);
     try {

@@ -10,7 +10,7 @@ import { describeOnEngines } from "../kit/engines.ts";
 import { type LoginSetup, openAsLogins } from "../kit/logins.ts";
 import { ID, OTHER, TENANT_ROWS, WORKSPACE } from "../kit/tenant-rows.ts";
 
-/** Who a session is in the database, by what it does before its query. */
+/** The identity of a session in the database, by its statements before the query. */
 const SESSIONS: readonly { readonly who: string; readonly role: string | null }[] = [
   { who: "the login itself", role: null },
   { who: "the role that serves", role: "meter_app" },
@@ -32,7 +32,7 @@ async function fill(db: CloudDatabase): Promise<void> {
   }
 }
 
-/** Runs the work as a role and rolls it back; null where the database forbids it. */
+/** Runs the work as a role and rolls it back; null if the database forbids it. */
 async function asRole<T>(
   db: CloudDatabase,
   role: string | null,
@@ -72,7 +72,7 @@ for (const setup of ["one", "two"] as const satisfies readonly LoginSetup[]) {
                   select workspace_id from ${sql.table(table)}`.execute(trx);
                   return rows.map((row) => row.workspace_id);
                 });
-                // Forbidden, no rows, or those of the scope alone.
+                // Forbidden, no rows, or only those of the scope.
                 const hidden = seen === null || seen.length === 0;
                 assert.deepEqual(hidden ? sees : seen, sees, `${who}, ${scope}, ${table}`);
               }
@@ -151,7 +151,7 @@ describeOnEngines(
       const { server: db, close } = await openAsLogins(engine, "one");
       await fill(db);
       const found = await inScope(db, { workspaceId: OTHER }, async (trx) => {
-        // Planted: a table that would be found first by its name.
+        // Planted: a table with the same name, earlier on the search path.
         await sql.raw("create temporary table requests (workspace_id uuid, request_id uuid)").execute(trx);
         return await requestExists(trx, ID);
       });

@@ -55,7 +55,7 @@ describeOnEngines("row-level security", (engine) => {
   it("refuses a row for another workspace, and changes none", async () => {
     const test = await engine.open();
     for (const [table, insert] of TENANT_ROWS) {
-      // One insert a transaction: a refusal ends it.
+      // One insert per transaction, because a refusal ends it.
       await assert.rejects(
         inScope(test.db, { workspaceId: WORKSPACE }, (trx) => sql.raw(insert(OTHER)).execute(trx)),
         { name: "DatabaseError", reason: "forbidden" },

@@ -13,7 +13,7 @@ import { policyOf, sampleRecord } from "../../core/privacy/policy/sample-record.
 
 const sender = { machineId: null, userId: "u1", receivedAt: Date.UTC(2026, 10, 21) };
 
-/** A book in which a model's fresh input costs so many USD per million tokens. */
+/** A price book in which a model's fresh input costs this many USD per million tokens. */
 function bookAt(input: string) {
   const rate = { provider: "acme", model: "m-1", input, output: "1", cache_read: null, cache_write: null };
   const read = readPublishedRate(rate, "auto", "2026-11-01");
@@ -158,7 +158,7 @@ describe("createRowConverter()", () => {
 });
 
 describe("fillNulls()", () => {
-  // Planted: priced again with the rates of the day on which the record came again.
+  // Planted: priced again with the rates of the day on which the record was repeated.
   it("keeps a known cost, whatever the current rates are", () => {
     const first = stored(tokens, bookAt("2"));
     assert.equal(first.cost_pico_usd, "2000000000000");

@@ -3,7 +3,7 @@ import { DOCUMENTS } from "./documents.ts";
 import { RATES } from "./rates.ts";
 import { bytesOf, eventStreamMessage, json, namedSse, type ReplyOptions, raw, sse } from "./wire.ts";
 
-/** The makers' models on the clouds of Google, Amazon and Microsoft. */
+/** The makers' models on Google's, Amazon's and Microsoft's clouds. */
 
 const contents = [{ role: "user", parts: [{ text: "Why is rain wet?" }] }];
 const messages = [{ role: "user", content: "Why is rain wet?" }];

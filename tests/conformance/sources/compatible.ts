@@ -3,7 +3,7 @@ import { DOCUMENTS } from "./documents.ts";
 import { RATES } from "./rates.ts";
 import { json, namedSse, sse } from "./wire.ts";
 
-/** The many hosts that imitate OpenAI's API, each with its own way to count. */
+/** Hosts that imitate OpenAI's API, each with its own way of counting. */
 
 const messages = [{ role: "user", content: "Why is rain wet?" }];
 const choice = [{ index: 0, message: { role: "assistant", content: "Water." }, finish_reason: "stop" }];

@@ -17,21 +17,21 @@ export interface WireCase {
   expected: ExpectedCase;
 }
 
-/** USD for a million tokens, as the provider's price list writes it. */
+/** USD per million tokens, as in the provider's price list. */
 export interface Rates {
   input: string;
   output?: string;
   cacheRead?: string;
   cacheWrite?: string;
   cacheWrite1h?: string;
-  /** Per search: USD for a million of them. */
+  /** Per search: USD per million searches. */
   webSearch?: string;
 }
 
-/** A line of a cost that is worked out by hand. */
+/** A line of a cost that was computed by hand. */
 export type Line = readonly [what: string, quantity: number, usdPerMillion: string];
 
-/** What a record must say; what is left out has the API's default, and a count that is left out is null. */
+/** The expected fields of a record. Fields that are left out have the API's default; counts that are left out are null. */
 export interface RecordSpec {
   model?: string;
   requestedModel?: string | null;
@@ -43,7 +43,7 @@ export interface RecordSpec {
   extras?: Record<string, number>;
   tier?: string | null;
   providerCost?: string;
-  /** Rates for the counts as they are, or the lines of the sum. Unpriced when left out; `provider` where it is stated. */
+  /** Rates for the counts as they are, or the lines of the sum. Unpriced if left out; `provider` if the provider states it. */
   cost?: Rates | readonly Line[] | "provider";
   error?: readonly [errorClass: string, retryable: boolean | null, code: string | null];
   provider?: string;
@@ -53,7 +53,7 @@ interface CaseOptions {
   source?: DocumentSource;
   method?: string;
   path?: string;
-  /** Members over those of the API's request; a value of undefined takes one away. A string is the body itself. */
+  /** Members that override those of the API's request; undefined removes one. A string is the body itself. */
   request?: Readonly<Record<string, unknown>> | string;
   requestHeaders?: readonly (readonly [string, string])[];
   at?: string;
@@ -62,7 +62,7 @@ interface CaseOptions {
   host?: string;
 }
 
-/** What the cases of an API have in common. */
+/** The parts that the cases of an API share. */
 export interface ApiSpec {
   folder: string;
   provider: string;
@@ -72,21 +72,21 @@ export interface ApiSpec {
   method?: string;
   path: string;
   request: Readonly<Record<string, unknown>>;
-  /** The model where the path names it. */
+  /** The model, if the path contains it. */
   pathModel?: string;
   source: DocumentSource;
-  /** The id that the API's answers carry here. */
+  /** The id in the API's responses here. */
   id?: string | null;
   /** Whether every call costs 0: the server is on this machine. */
   free?: boolean;
 }
 
-/** The day on which the cases of the suite are priced, where a case does not say otherwise. */
+/** The day whose prices apply to the cases, unless a case states another. */
 const PRICED_AT = "2026-11-21T12:00:00.000Z";
 
 interface ApiCases {
   readonly cases: readonly WireCase[];
-  /** Adds a case of one exchange. `records` is null where nothing is billed. */
+  /** Adds a case of one exchange. `records` is null if nothing is billed. */
   add(
     name: string,
     about: string,
@@ -94,7 +94,7 @@ interface ApiCases {
     records: RecordSpec | readonly RecordSpec[] | null,
     options?: CaseOptions,
   ): void;
-  /** Adds a case whose bytes are there already: several exchanges on one connection, or no HTTP after the head. */
+  /** Adds a case with given bytes: several exchanges on one connection, or no HTTP after the head. */
   addBytes(
     name: string,
     about: string,
@@ -230,7 +230,7 @@ function linesOf(rates: Rates, tokens: ExpectedTokens, extras: Record<string, nu
   ];
 }
 
-/** A price in USD for a million as whole micro-USD: what one of them costs in pico-USD. */
+/** Converts USD per million to whole micro-USD, which equals the cost of one unit in pico-USD. */
 export function microUsd(usd: string): bigint {
   const match = /^(\d+)(?:\.(\d{1,6}))?$/.exec(usd);
   if (match === null) throw new RangeError(`no price in USD with at most six places: ${usd}`);

@@ -2,10 +2,10 @@ import type { DocumentSource } from "../case-format.ts";
 
 const readLater = (document: string): DocumentSource => ({ document, read_on: "2026-11-23" });
 const read = (document: string): DocumentSource => ({ document, read_on: "2026-11-21" });
-/** What is known to stand there and was not read again for this suite: whoever can, check it. */
+/** Marks documents that were not read again for this suite. Check them if you can. */
 const unread = (document: string): DocumentSource => ({ document, read_on: null });
 
-/** The documents that the cases rest on. SDK type files are named by package, version, file and type. */
+/** The documents that the cases are based on. SDK type files are named by package, version, file and type. */
 export const DOCUMENTS = {
   anthropicUsage: read(
     "@anthropic-ai/sdk 1.11.0, resources/messages/messages.d.ts: Usage, MessageDeltaUsage",

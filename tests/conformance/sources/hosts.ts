@@ -2,7 +2,7 @@ import { defineApi } from "./define.ts";
 import { DOCUMENTS } from "./documents.ts";
 import { json, namedSse, raw, sse } from "./wire.ts";
 
-/** Providers with an API or units of their own, and hosts that pass other APIs on. Their models have no bundled rates here. */
+/** Providers with an API or units of their own, and hosts that relay other APIs. Their models have no bundled rates here. */
 
 const messages = [{ role: "user", content: "Why is rain wet?" }];
 const chat = (model: string, usage: unknown) => ({

@@ -3,7 +3,7 @@ import { DOCUMENTS } from "./documents.ts";
 import { RATES } from "./rates.ts";
 import { concat, json, namedSse, responseBytes } from "./wire.ts";
 
-/** Work that one call starts and later calls fetch: one record, which the response with the usage completes. */
+/** Jobs that one call starts and later calls poll: one record, which the response with the usage completes. */
 
 type Api = ReturnType<typeof defineApi>;
 

@@ -2,7 +2,7 @@ import { defineApi, type WireCase } from "./define.ts";
 import { DOCUMENTS } from "./documents.ts";
 import { json, namedSse, sse } from "./wire.ts";
 
-/** Servers on this machine with an API of their own, and Workers AI's. */
+/** Servers on this machine with their own API, and Workers AI's. */
 
 const LM_MODEL = "openai/gpt-oss-20b";
 const messages = [{ role: "user", content: "Why is rain wet?" }];

@@ -4,7 +4,7 @@ import { DOCUMENTS } from "./documents.ts";
 import { RATES } from "./rates.ts";
 import { eventStreamMessage, json, namedSse, type Reply, raw } from "./wire.ts";
 
-/** Single calls to paths beside a provider's main APIs, each with its own host and path. */
+/** Single calls to paths other than a provider's main APIs, each with its own host and path. */
 
 const cases: WireCase[] = [];
 

@@ -17,7 +17,7 @@ import {
   webSocketFrame,
 } from "./wire.ts";
 
-/** OpenAI's other APIs, and what answers later or more than once. */
+/** OpenAI's other APIs, and those that respond later or more than once. */
 
 const i = defineApi({
   folder: "openai-images",
@@ -90,7 +90,7 @@ const a = defineApi({
   provider: "openai",
   host: "api.openai.com",
   path: "/v1/audio/transcriptions",
-  // The real request is a form; its model is what matters here.
+  // The real request is a form; only its model matters here.
   request: { model: "gpt-4o-transcribe" },
   source: DOCUMENTS.openaiTranscription,
   id: null,
@@ -232,7 +232,7 @@ r.addBytes(
       ].map((body) => responseBytes(json(body))),
     ),
   },
-  // The fetch that found it done has no body of its own that asks for a model.
+  // The poll that found the job finished has no body with a model.
   {
     model: MODEL,
     requestedModel: null,

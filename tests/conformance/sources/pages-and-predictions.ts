@@ -3,7 +3,7 @@ import { DOCUMENTS } from "./documents.ts";
 import { RATES } from "./rates.ts";
 import { json } from "./wire.ts";
 
-/** What is billed by the page, the text and the image: Mistral's OCR, Vertex's `:predict`. */
+/** Calls billed by page, text or image: Mistral's OCR, Vertex's `:predict`. */
 
 const o = defineApi({
   folder: "mistral-ocr",

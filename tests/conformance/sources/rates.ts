@@ -1,7 +1,7 @@
 import type { Rates } from "./define.ts";
 
 /**
- * Prices in USD for a million tokens on the day on which the cases are priced, typed off the published list of
+ * Prices in USD per million tokens on the day of the cases, copied by hand from the published list of
  * genai-prices 0.1.8 (of 2026-09-23), which links each provider's page.
  */
 export const RATES = {
@@ -14,7 +14,7 @@ export const RATES = {
     webSearch: "10000",
   },
   sonnet45: { input: "3", output: "15", cacheRead: "0.3", cacheWrite: "3.75", cacheWrite1h: "6" },
-  /** The whole request, when all its input is more than 200,000 tokens. */
+  /** For the whole request, if its input exceeds 200,000 tokens. */
   sonnet45Long: { input: "6", output: "22.5", cacheRead: "0.6", cacheWrite: "7.5", cacheWrite1h: "12" },
   /** Half of the standard price. */
   haiku45Batch: {
@@ -37,9 +37,9 @@ export const RATES = {
   gpt5Mini: { input: "0.25", output: "2", cacheRead: "0.025", webSearch: "10000" },
   gpt5MiniFlex: { input: "0.125", output: "1", cacheRead: "0.0125" },
   gpt54: { input: "2.5", output: "15", cacheRead: "0.25" },
-  /** The whole request, when all its input is more than 272,000 tokens. */
+  /** For the whole request, if its input exceeds 272,000 tokens. */
   gpt54Long: { input: "5", output: "22.5", cacheRead: "0.5" },
-  /** A tenth more on a regional host. */
+  /** A regional host costs a tenth more. */
   gpt54Regional: { input: "2.75", output: "16.5", cacheRead: "0.275" },
   gpt54Priority: { input: "5", output: "30", cacheRead: "0.5" },
   gpt6Sol: { input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" },
@@ -49,7 +49,7 @@ export const RATES = {
   gemini25Flash: { input: "0.3", output: "2.5", cacheRead: "0.03" },
   gemini25FlashFlex: { input: "0.15", output: "1.25", cacheRead: "0.015" },
   gemini25Pro: { input: "1.25", output: "10", cacheRead: "0.125" },
-  /** The whole request, when all its input is more than 200,000 tokens. */
+  /** For the whole request, if its input exceeds 200,000 tokens. */
   gemini25ProLong: { input: "2.5", output: "15", cacheRead: "0.25" },
   geminiEmbedding: { input: "0.15" },
   grok45: { input: "2", output: "6", cacheRead: "0.3" },
@@ -61,7 +61,7 @@ export const RATES = {
   mistralEmbed: { input: "0.1", output: "0.1" },
   deepseekChat: { input: "0.14", output: "0.28", cacheRead: "0.0028" },
   deepseekReasoner: { input: "0.14", output: "0.28", cacheRead: "0.0028" },
-  /** From 01:00 to 04:00 and from 06:00 to 10:00 UTC on weekdays, and in the rest of the time. */
+  /** From 01:00 to 04:00 and from 06:00 to 10:00 UTC on weekdays, and at other times. */
   deepseekV4ProPeak: { input: "1.32", output: "3.96", cacheRead: "0.044" },
   deepseekV4Pro: { input: "0.66", output: "1.98", cacheRead: "0.022" },
   togetherLlama33: { input: "0.88", output: "0.88" },
@@ -76,7 +76,7 @@ export const RATES = {
   novaLite: { input: "0.06", output: "0.24", cacheRead: "0.015" },
   bedrockLlama33: { input: "0.72", output: "0.72" },
   bedrockHaikuGlobal: { input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25", cacheWrite1h: "2" },
-  /** Regional profiles and models without one cost a tenth more. */
+  /** Regional profiles, and models without one, cost a tenth more. */
   bedrockHaikuRegional: {
     input: "1.1",
     output: "5.5",

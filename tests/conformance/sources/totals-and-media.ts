@@ -3,7 +3,7 @@ import { DOCUMENTS } from "./documents.ts";
 import { RATES } from "./rates.ts";
 import { json, sse } from "./wire.ts";
 
-/** What hosts count beside their totals, and media that have rates of their own. */
+/** Counts that hosts state beside their totals, and media with their own rates. */
 
 const messages = [{ role: "user", content: "Why is rain wet?" }];
 const completion = (id: string, model: string, usage: unknown) => ({

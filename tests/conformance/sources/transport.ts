@@ -3,7 +3,7 @@ import { DOCUMENTS } from "./documents.ts";
 import { RATES } from "./rates.ts";
 import { bytesOf, concat, json, type ReplyOptions, raw, responseBytes, sse, utf8 } from "./wire.ts";
 
-/** HTTP's own traps: framing, encodings, and calls without an answer. */
+/** HTTP's pitfalls: framing, encodings, and calls without a response. */
 const spec = {
   folder: "transport",
   provider: "openai",

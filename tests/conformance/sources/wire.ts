@@ -7,19 +7,19 @@ export const utf8 = (text: string): Uint8Array => encoder.encode(text);
 
 export const concat = (...parts: readonly Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts));
 
-/** What goes on the wire after a request, before it is framed. */
+/** What is sent after a request, before it is framed. */
 export interface Reply {
   status: number;
   headers: readonly (readonly [name: string, value: string])[];
-  /** The body in the pieces in which a server would send it; each becomes a chunk where the framing is chunked. */
+  /** The body in the pieces in which a server would send it; with chunked framing, each becomes a chunk. */
   pieces: readonly Uint8Array[];
   streams: boolean;
   framing: "length" | "chunked" | "close";
   /** Encodings of the body, in the order in which they are applied. */
   encodings: readonly Encoding[];
-  /** How many bytes of the (encoded) body pass before the connection ends; all of them when null. */
+  /** How many bytes of the encoded body are sent before the connection ends; null for all. */
   cutAt: number | null;
-  /** Sent before the head: interim responses. */
+  /** Interim responses before the head. */
   before: string;
   /** Trailer fields of a chunked body. */
   trailers: string;
@@ -41,7 +41,7 @@ const reply = (pieces: readonly Uint8Array[], options: ReplyOptions): Reply => (
   pieces,
 });
 
-/** A whole JSON body; a string is sent as it is, so that its spacing and number texts stay. */
+/** A whole JSON body; a string is sent unchanged, so that its spacing and numbers stay. */
 export const json = (body: unknown, options: ReplyOptions = {}): Reply =>
   reply([utf8(typeof body === "string" ? body : JSON.stringify(body))], options);
 
@@ -152,7 +152,7 @@ function cut(pieces: readonly Uint8Array[], at: number): Uint8Array[] {
   return kept;
 }
 
-/** How many bytes the first `count` pieces have: where to cut a stream between events. */
+/** Returns how many bytes the first `count` pieces have, to cut a stream between events. */
 export const bytesOf = (reply: Reply, count: number): number =>
   concat(...reply.pieces.slice(0, count)).length;
 
@@ -208,16 +208,16 @@ export function webSocketFrame(
   );
 }
 
-/** The messages of one direction under permessage-deflate (RFC 7692), with one window for all of them or one for each. */
+/** The messages of one direction under permessage-deflate (RFC 7692), with one window for all or one for each. */
 export function deflateMessages(messages: readonly Uint8Array[], contextTakeover: boolean): Uint8Array[] {
   return messages.map((message, index) => {
-    // In raw DEFLATE a preset dictionary is just what the window holds: here the messages before.
+    // In raw DEFLATE, a preset dictionary is the content of the window: here the previous messages.
     const before = contextTakeover ? concat(...messages.slice(0, index)) : new Uint8Array();
     const deflated = zlib.deflateRawSync(message, {
       finishFlush: zlib.constants.Z_SYNC_FLUSH,
       ...(before.length > 0 && { dictionary: before }),
     });
-    // Section 7.2.1: the empty block that the flush ends with is left out.
+    // Section 7.2.1: the empty block at the end of the flush is left out.
     return new Uint8Array(deflated.subarray(0, deflated.length - 4));
   });
 }
@@ -228,7 +228,7 @@ export const upgradeRequest = (host: string, path: string, extensions: string): 
     `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${extensions}\r\n`,
   );
 
-/** The head of the answer to it. */
+/** The head of its response. */
 export const upgradeAnswer = (extensions: string): Uint8Array =>
   utf8(
     `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n${extensions}\r\n`,
@@ -237,5 +237,5 @@ export const upgradeAnswer = (extensions: string): Uint8Array =>
 /** A message as JSON. */
 export const jsonText = (message: unknown): Uint8Array => utf8(JSON.stringify(message));
 
-/** The frame with which a server closes in order. */
+/** The frame with which a server closes the connection in order. */
 export const closeFrame = webSocketFrame(Uint8Array.of(3, 232), { opcode: 8 });

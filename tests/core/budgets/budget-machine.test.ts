@@ -252,7 +252,7 @@ const use = fc.oneof(
   { weight: 1, arbitrary: fc.constant<CallUse>({ costPicoUsd: null, tokens: null }) },
 );
 
-/** A client's move: it begins a call, ends one, or its record is stored. */
+/** A client's action: it begins a call, ends one, or its record is stored. */
 const moves = fc.array(
   fc.record({
     kind: fc.constantFrom("begin", "begin", "begin", "end", "end", "lose", "wait", "read", "reopen"),
@@ -276,7 +276,7 @@ const budgetsOf = (reserve: boolean): Budget[] => [
   }),
 ];
 
-/** More sessions than a budget holds, the latest last, each of which has 19 cents left. */
+/** More sessions than a budget holds, the latest last, each with 19 cents left. */
 const storedSessions: readonly BookedCall[] = Array.from(
   { length: MAX_BUDGET_SESSIONS + 20 },
   (_, index) => ({
@@ -286,7 +286,7 @@ const storedSessions: readonly BookedCall[] = Array.from(
   }),
 );
 
-/** What the records have of a budget's sums: the latest sessions, or those of a key. */
+/** The sums of a budget according to the records: of the latest sessions, or of one key. */
 function storedSums(
   budget: Budget,
   key: string | null,
@@ -317,7 +317,7 @@ function storedSums(
   }));
 }
 
-/** Runs moves through decision and transition, and returns the final state with what was recorded. */
+/** Runs actions through decision and transition, and returns the final state with what was recorded. */
 function simulate(
   all: typeof moves extends fc.Arbitrary<infer T> ? T : never,
   reserve: boolean,
@@ -352,7 +352,7 @@ function simulate(
     const ending = open[move.place % Math.max(1, open.length)];
     if (move.kind === "read") send({ kind: "sums_lost" });
     else if (move.kind === "reopen") {
-      // Nothing was read when the budgets are set.
+      // Nothing has been read when the budgets are set.
       state = deepFreeze(budgetTransition(state, { kind: "sums_lost" }, now).state);
       send({ kind: "budgets_set", budgets: state.budgets.map(({ active }) => active) });
     } else if (move.kind === "begin") {

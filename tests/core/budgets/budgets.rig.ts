@@ -36,13 +36,13 @@ export const activeOf = (budget: Budget, details: Partial<ActiveBudget> = {}): A
 
 export const metered = { billing: "metered", project: "shop", model: "m", session: "s" };
 
-/** A use of so many US cents. */
+/** The usage of this number of US cents. */
 export const cents = (count: number): CallUse => ({
   costPicoUsd: (BigInt(count) * USD) / 100n,
   tokens: count,
 });
 
-/** Applies events at a time, and answers `load_sums` by no records. */
+/** Applies events at a time, and answers `load_sums` with no records. */
 export function apply(
   state: BudgetsState,
   events: readonly BudgetEvent[],
@@ -63,7 +63,7 @@ export function apply(
   return { state: current, effects };
 }
 
-/** The state of budgets that no record belongs to. */
+/** Returns the state of budgets without records. */
 export const stateOf = (budgets: readonly Budget[], now: Millis = NOON): BudgetsState =>
   apply(initialBudgetsState, [{ kind: "budgets_set", budgets: budgets.map((each) => activeOf(each)) }], now)
     .state;

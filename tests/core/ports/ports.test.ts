@@ -27,7 +27,7 @@ describe("the errors of the ports", () => {
 });
 
 describe("the names of log events", () => {
-  /** docs/specification.md#log-events, 4. */
+  /** Source: docs/specification.md#log-events, 4. */
   const names = [
     ...["cloud.supervisor.spawned", "cloud.supervisor.skip", "cloud.supervisor.worker_exited"],
     ...["cloud.worker.sync_paused", "sync.paused", "cloud.body_uploader.policy_rejected_tick"],

@@ -44,7 +44,7 @@ describe("parseDecimalToPico()", () => {
   }
 
   it("agrees with the plain decimal for any exponent", () => {
-    // Planted: the exponent's sign dropped; seen to fail.
+    // Seen to fail with the exponent's sign dropped.
     const digits = fc.stringMatching(/^[0-9]{1,12}$/);
     fc.assert(
       fc.property(digits, digits, fc.integer({ min: -9, max: 9 }), (whole, fraction, exponent) => {
@@ -58,7 +58,7 @@ describe("parseDecimalToPico()", () => {
 
 describe("divideHalfEven()", () => {
   it("is within half of the quotient, and even at exactly half", () => {
-    // Planted: rounding half up; seen to fail.
+    // Seen to fail with rounding half up.
     fc.assert(
       fc.property(
         fc.bigInt({ min: -60n, max: 60n }),

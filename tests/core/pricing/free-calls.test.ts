@@ -50,7 +50,7 @@ describe("a call that is free by nature", () => {
       0n,
       "computed",
     ]);
-    // The bundled list has this one, without any rate.
+    // The bundled list has this model, without any rate.
     assert.deepEqual(costOf({ ...free, model: "meta-llama/llama-3.3-70b-instruct:free" }), [0n, "computed"]);
     assert.deepEqual(costOf({ ...free, extras: { web_search_requests: 1 } }), [null, "unpriced"]);
     assert.deepEqual(costOf({ ...free, extras: { web_search_requests: 0, of_the_future: 3 } }), [

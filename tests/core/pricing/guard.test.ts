@@ -244,7 +244,7 @@ describe("judgePull() on the pull as a whole", () => {
   });
 
   it("returns no rows for any pull with one bad rate", () => {
-    // Planted: problems heeded only where the last rate has one; seen to fail.
+    // Seen to fail with problems only reported where the last rate has one.
     const rate = fc.constantFrom("0.5", "1", "2", "9.5");
     const good = fc.record({ input: rate, name: fc.constantFrom("a", "b", "c", "d", "e") });
     fc.assert(

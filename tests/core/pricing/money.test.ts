@@ -80,7 +80,7 @@ describe("formatFixedUsd()", () => {
 
 describe("formatPicoUsd()", () => {
   it("is read back exactly for any amount", () => {
-    // Planted: `padStart(places - 1, …)`; seen to fail.
+    // Seen to fail with `padStart(places - 1, …)`.
     fc.assert(
       fc.property(fc.bigInt(), (picoUsd) => {
         const text = formatPicoUsd(picoUsd);

@@ -86,7 +86,7 @@ describe("PriceBook.find() between sources", () => {
   });
 
   it("applies the precedence for any rows in any order", () => {
-    // Planted: pulls sorted newest first, then bundled over auto on the same date; both seen to fail.
+    // Seen to fail with pulls sorted newest first, and with bundled before auto on the same date.
     const anyRow = fc.record({
       source: fc.constantFrom("bundled" as const, "auto" as const, "operator" as const),
       provenanceDate: fc.constantFrom("2026-11-01", "2026-11-02", "2026-11-03"),

@@ -461,7 +461,7 @@ describe("priceUsage() always", () => {
     ["google", "gemini-2.5-pro"],
     ["openai", "o3"],
   ];
-  // Counts on both sides of every context tier in the list, and some whose product with a rate passes 2^53.
+  // Counts on both sides of every context tier in the list, and some whose product with a rate exceeds 2^53.
   const count = fc.oneof(
     fc.integer({ min: 0, max: 3 }),
     fc.integer({ min: 127_999, max: 272_001 }),
@@ -492,7 +492,7 @@ describe("priceUsage() always", () => {
   });
 
   it("has lines that sum to the cost", () => {
-    // Planted: the line of one-hour writes left out of the total; seen to fail.
+    // Seen to fail with the line of one-hour writes left out of the total.
     fc.assert(
       fc.property(change, ({ what: [provider, model], ...rest }) => {
         const priced = price({ provider, model, ...rest });
@@ -505,7 +505,7 @@ describe("priceUsage() always", () => {
   });
 
   it("bills every token once", () => {
-    // Planted: modality tokens not taken out of the text's; seen to fail.
+    // Seen to fail with modality tokens not subtracted from the text's.
     fc.assert(
       fc.property(change, ({ what: [provider, model], ...rest }) => {
         const { lines, costPicoUsd } = price({ provider, model, ...rest });
@@ -522,7 +522,7 @@ describe("priceUsage() always", () => {
   });
 
   it("is additive and linear in tokens within one context tier", () => {
-    // Planted: factors applied to a line's cost instead of its rate, with rounding; seen to fail.
+    // Seen to fail with factors applied to a line's cost instead of its rate, with rounding.
     const flat = [row({ input: 3, output: 7, cacheRead: 1, cacheWrite: 5, cacheWrite1h: 9 })];
     const small = fc.record({
       promptTokens: fc.nat({ max: 9 }),
@@ -546,7 +546,7 @@ describe("priceUsage() always", () => {
   });
 
   it("prices anything at all without throwing", () => {
-    // Planted: a count that is no safe integer passed on to BigInt; seen to fail.
+    // Seen to fail with an unsafe integer passed to BigInt.
     const anything = fc.oneof(fc.constant(null), fc.double(), fc.integer(), fc.constantFrom(-0, 2 ** 60));
     const anyTokens = fc.record({
       promptTokens: anything,

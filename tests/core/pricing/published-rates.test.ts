@@ -5,7 +5,7 @@ import { readPublishedRate, toPublishedRate } from "../../../core/pricing/publis
 
 describe("readPublishedRate()", () => {
   it("reads the output of toPublishedRate()", () => {
-    // Planted: two fields swapped in one direction; seen to fail.
+    // Seen to fail with two fields exchanged in one direction.
     for (const row of loadBundledRates()) {
       const { origin: _, ...stated } = row;
       const read = readPublishedRate(toPublishedRate(row), "operator", "2026-01-01");

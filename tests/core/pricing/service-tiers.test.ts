@@ -48,7 +48,7 @@ describe("the stated rates of a service tier", () => {
   });
 
   it("leave a token without one at the standard rate times the factor", () => {
-    // OpenAI's flex costs half.
+    // OpenAI's flex tier costs half.
     assert.equal(price(usage("flex", { cacheReadTokens: 10 })).costPicoUsd, 70_500_000n);
   });
 

@@ -44,7 +44,7 @@ describe("splitByCalls()", () => {
     assert.deepEqual([below?.tokens.completionTokens, below?.tokens.thinkingTokens], [0, 2]);
   });
 
-  // Planted once: the one-hour part above not bounded by the one-hour part at all, which made the rest negative.
+  // Seen to fail with the one-hour part above the threshold not bounded by the whole one-hour part: the rest was negative.
   it("distributes every token once, for any extras", () => {
     const count = fc.nat(5);
     fc.assert(

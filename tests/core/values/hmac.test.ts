@@ -6,7 +6,7 @@ import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { hmacSha256 } from "../../../core/values/hmac.ts";
 
 describe("hmacSha256()", () => {
-  // Planted: the outer pad as the inner one; the message hashed without the key.
+  // Planted: the outer pad used as the inner one; the message hashed without the key.
   it("follows RFC 2104 for every key of up to a block", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), fc.uint8Array({ maxLength: 200 }), (key, message) => {

@@ -36,7 +36,7 @@ describe("findZone()", () => {
   it("knows the zones of the runtime only", () => {
     assert.equal(findZone("Mars/Olympus"), null);
     assert.equal(findZone(""), null);
-    // Names come from requests. One that is too long is not looked up, and not remembered.
+    // Names come from requests. A name that is too long is not looked up, and not cached.
     assert.equal(findZone("x".repeat(1_000_000)), null);
     assert.equal(zoneOf("Europe/Berlin").name, "Europe/Berlin");
   });
@@ -78,7 +78,7 @@ describe("findZone()", () => {
   it("gives the same answers when it has forgotten the earlier ones", () => {
     const berlin = zoneOf("Europe/Berlin");
     const before = hours(berlin, "2026-03-29");
-    // 60 years have more midnights than it remembers.
+    // 60 years have more midnights than the cache holds.
     for (let day = 0; day < 60 * 366; day += 1) berlin.offsetAt(day * 86_400_000);
     assert.equal(hours(berlin, "2026-03-29"), before);
     assert.equal(berlin.dateAt(Date.UTC(2026, 2, 28, 23)), "2026-03-29");

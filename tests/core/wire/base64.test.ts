@@ -45,7 +45,7 @@ describe("decodeBase64()", () => {
     it(`refuses ${why}`, () => assert.equal(decodeBase64(base64), null));
   }
 
-  // Seen to fail with `held &= …` left out: bits of bytes long written count as left over.
+  // Seen to fail with `held &= …` left out: bits of bytes already written counted as left over.
   it("agrees with the runtime on every sequence of bytes", () => {
     fc.assert(
       fc.property(bytes, (some) => {
@@ -56,7 +56,7 @@ describe("decodeBase64()", () => {
     );
   });
 
-  // Seen to fail with the check of the left-over bits taken out, as `Zh==` and `Zg==` are then one byte.
+  // Seen to fail without the check of left-over bits, as `Zh==` and `Zg==` are then the same byte.
   it("never decodes two texts to the same bytes", () => {
     const shaped = fc.string({ unit: fc.constantFrom("Z", "g", "h", "m", "8", "9", "="), maxLength: 8 });
     fc.assert(

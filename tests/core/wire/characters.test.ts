@@ -8,7 +8,7 @@ import {
   truncateCharacters,
 } from "../../../core/wire/characters.ts";
 
-/** Characters of one and of two units, both halves alone, and what no store can hold. */
+/** Characters of one and of two code units, both lone surrogates, and characters that no store accepts. */
 const shaped = fc.string({
   unit: fc.constantFrom("a", "é", "\u{1F600}", "\ud83d", "\ude00", "\0"),
   maxLength: 12,
@@ -29,7 +29,7 @@ describe("truncateCharacters()", () => {
     it(`cuts ${JSON.stringify(text)} to ${max}`, () => assert.equal(truncateCharacters(text, max), cut));
   }
 
-  // Seen to fail with `text.slice(0, maxCharacters)`, which splits a pair.
+  // Seen to fail with `text.slice(0, maxCharacters)`, which splits a surrogate pair.
   it("keeps the first characters without splitting one", () => {
     fc.assert(
       fc.property(shaped, fc.nat(13), (text, max) => {
@@ -45,7 +45,7 @@ describe("toStorableText()", () => {
     assert.equal(toStorableText("a\0b\ud83dc", 10), "a\ufffdb\ufffdc");
   });
 
-  // Seen to fail with the replacement made after the cut, of a pair that the cut had split.
+  // Seen to fail with the replacement after the cut, which had split a surrogate pair.
   it("returns storable text, and leaves storable text unchanged", () => {
     fc.assert(
       fc.property(shaped, fc.nat(13), (text, max) => {

@@ -12,7 +12,7 @@ const binding: CursorBinding = {
 };
 const cursor = encodeCursor(position, binding, sha256);
 
-/** A cursor with a right check and content that we never write. */
+/** A cursor with a valid checksum and content that we never write. */
 function forge(content: string | Uint8Array): string {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   const head = new TextEncoder().encode(
@@ -71,8 +71,8 @@ describe("decodeCursor()", () => {
     it(`refuses ${why}`, () => assert.equal(decodeCursor(text, binding, sha256), null));
   }
 
-  // Three lengths, so that the last character holds 0, 2 and 4 bits that no byte needs. Seen to fail with the check not
-  // compared, and with Base64's left-over bits not checked.
+  // Three lengths, so that the last character holds 0, 2 and 4 unused bits. Seen to fail with the checksum not
+  // compared, and with Base64's unused bits not checked.
   it("refuses a cursor with any one character changed", () => {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     for (const id of ["a", "ab", "abc"]) {
@@ -87,7 +87,7 @@ describe("decodeCursor()", () => {
     }
   });
 
-  // Texts chosen so that they run together wherever something is not quoted. Seen to fail with the parameters joined by commas.
+  // Texts that run together wherever something is not quoted. Seen to fail with the parameters joined by commas.
   it("distinguishes any two queries", () => {
     const workspace = fc.constantFrom("w", "w,m,a", "w,p,a");
     const text = fc.constantFrom("a", "a,p,a", 'a"', 'a","p","a');

@@ -54,7 +54,7 @@ describe("parseInstant()", () => {
     it(`reads ${JSON.stringify(text)} as ${at}`, () => assert.equal(parseInstant(text), at));
   }
 
-  // Seen to fail with the offset's sign turned round, and with the fraction not padded to three digits.
+  // Seen to fail with the offset's sign reversed, and with the fraction not padded to three digits.
   it("agrees with the runtime at any offset", () => {
     const offset = fc.record({
       hour: fc.integer({ min: 0, max: 23 }),

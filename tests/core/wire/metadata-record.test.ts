@@ -66,7 +66,7 @@ const whole = {
   source_workdir: "/home/ann/shop",
 };
 
-/** The fields that version 0.5 of the daemon does not know. */
+/** The fields that version 0.5 of the daemon does not have. */
 const SESSION_FIELDS: ReadonlySet<string> = new Set([
   ...[
     "session_id",
@@ -196,7 +196,7 @@ describe("parseMetadataRecord()", () => {
     assert.deepEqual(parsed.ok && parsed.value.usage_extras, { pages: 2 });
   });
 
-  // Seen to fail with valibot's own messages passed on, which quote the value, and with the names in paths passed on.
+  // Seen to fail with valibot's own messages, which quote the value, and with the names in paths.
   it("never repeats the sent values", () => {
     const secret = "sk-canary-123";
     const leaf = fc.constantFrom<unknown>(secret, [secret], { [secret]: secret }, { [secret]: 1.5 }, 5, null);

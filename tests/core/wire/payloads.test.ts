@@ -149,7 +149,7 @@ const promptView = {
 };
 const rate = { input: "1.25", output: "10", cache_read: null, cache_write: null, cache_write_1h: null };
 
-/** Each payload as the specification spells it: the name of the endpoint, the schema, and one that is read unchanged. */
+/** Each payload of the specification: the name of the endpoint, the schema, and an example that is read unchanged. */
 const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Record<string, unknown>][] = [
   [
     "GET /v1/daemon/whoami",

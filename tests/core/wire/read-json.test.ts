@@ -6,7 +6,7 @@ import { isWithinDepth, MAX_JSON_DEPTH, readJson } from "../../../core/wire/read
 const read = (text: string) => readJson(new TextEncoder().encode(text));
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
 
-/** How deep a value nests: 0 for a scalar. */
+/** Returns the nesting depth of a value: 0 for a scalar. */
 function depthOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));

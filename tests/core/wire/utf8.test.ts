@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { decodeStrictUtf8, isUtf8 } from "../../../core/wire/utf8.ts";
 
-/** What is replaced where it is no UTF-8 does not come back as it was. */
+/** Text that was decoded with replacement characters does not encode to the same bytes. */
 function isPreserved(bytes: Uint8Array): boolean {
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   return String(new TextEncoder().encode(text)) === String(bytes);
 }
 
-/** The Unicode Standard, table 3-7, and what lies just outside each of its rows. */
+/** The Unicode Standard, table 3-7, and the bytes just outside each of its rows. */
 const cases: readonly [what: string, valid: boolean, ...bytes: number[]][] = [
   ["nothing", true],
   ["U+0000", true, 0x00],
@@ -46,7 +46,7 @@ describe("isUtf8()", () => {
     it(`${valid ? "takes" : "refuses"} ${what}`, () => assert.equal(isUtf8(Uint8Array.from(bytes)), valid));
   }
 
-  // Every sequence of up to three bytes from the edges of all ranges, and those of four that begin as four would.
+  // Every sequence of up to three bytes from the edges of all ranges, and those of four bytes with a valid first byte.
   it("agrees with the runtime at the edges of every range", () => {
     const edges = [
       ...[

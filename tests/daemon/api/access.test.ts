@@ -180,7 +180,7 @@ describe("checkAccess()", () => {
     it(`${what}: ${verdict}`, () => assert.equal(judge(ask), verdict));
   }
 
-  // Planted once: `isOpen()` also for "/v1/" let a dashboard read /v1/events; found after 48 runs.
+  // Planted once: `isOpen()` also for "/v1/", which let a dashboard read /v1/events; found after 48 runs.
   it("never lets a page of another origin read metered data or change state", () => {
     const header = (name: string, values: readonly string[]) =>
       fc.constantFrom(...values, null).map((value) => (value === null ? {} : { [name]: value }));

@@ -12,9 +12,9 @@ import { openStore } from "../../../daemon/store/open-store.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
 import { opener } from "../store/open-sample-store.rig.ts";
 
-/** The address that the API of the tests answers to. */
+/** The address at which the API responds in tests. */
 export const HOST = "127.0.0.1:8765";
-/** The dashboard that it answers to. */
+/** The dashboard origin that it allows. */
 export const DASHBOARD = "https://dashboard.meter.cloud";
 
 /** A daemon that has just started. */
@@ -51,7 +51,7 @@ const sampleStatus: DaemonStatus = {
 export interface ApiRig {
   store: Store;
   ports: ApiPorts;
-  /** Asks as a program of this user does, unless the headers say otherwise. */
+  /** Sends a request as a program of this user does, unless the headers say otherwise. */
   ask(path: string, init?: RequestInit & { host?: string; url?: string }): Promise<Response>;
   clock: ManualClock;
   close(): void;

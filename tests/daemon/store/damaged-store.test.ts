@@ -11,17 +11,17 @@ import { type DatabaseDamage, openResilientStore } from "../../../daemon/store/r
 import { inNewFolder, opener } from "./open-sample-store.rig.ts";
 import { sampleRecord } from "./sample-records.rig.ts";
 
-/** Requests in the database, and requests of five more transactions that are in SQLite's log alone. */
+/** Requests in the database, and requests of five more transactions that are only in SQLite's log. */
 const STORED = 120;
 const LOGGED = 5;
 
-/** A byte of the header or of the tables' own description makes these. */
+/** A changed byte of the header or of the schema causes these. */
 const notOurs: readonly StoreErrorReason[] = ["migration", "not_a_store", "newer_schema"];
 
 type Damage = { where: "db" | "wal"; how: "flip" | "zero" | "garbage" | "cut"; at: number; length: number };
 
 const spoiling = {
-  // In thousandths of the file: its first and last page are hit as well as all between.
+  // In thousandths of the file, including its first and last page.
   at: fc.integer({ min: 0, max: 999 }),
   length: fc.constantFrom(1, 16, 4_096, 20_000),
 };
@@ -32,7 +32,7 @@ const damage: fc.Arbitrary<Damage> = fc.oneof(
     how: fc.constantFrom("flip", "zero", "garbage", "cut"),
     ...spoiling,
   }),
-  // A log that was cut can't be told from one that is shorter.
+  // A truncated log looks like a shorter log.
   fc.record({ where: fc.constant("wal"), how: fc.constantFrom("flip", "zero", "garbage"), ...spoiling }),
 );
 
@@ -82,7 +82,7 @@ describe("a database that was damaged", () => {
           );
           try {
             for (let turn = 0; ; turn += 1) {
-              // What does not look like ours any more is left alone, and shown for as long as it is so.
+              // A file that no longer looks like ours is left alone and reported as long as it exists.
               if (turn > 60 && store.trouble !== null && notOurs.includes(store.trouble.reason)) return;
               assert.ok(turn < 500, `never well again: ${store.trouble?.message}`);
               try {
@@ -94,10 +94,10 @@ describe("a database that was damaged", () => {
               clock.advance(100);
               await new Promise((resolve) => setImmediate(resolve));
             }
-            // A walk through the table itself: an index may be well where its table is not.
+            // A walk through the table itself, since an index may be intact if its table is not.
             const rows = store.delivery.pendingProjects(10_000, 0).length - 1;
             const isSaid = found.some((one) => one.setAsidePath !== null || one.damagedLogPath !== null);
-            // Damage that reaches to the log's end looks like one that ends earlier: that may hide two transactions here.
+            // Damage up to the end of the log looks like a shorter log: that may hide two transactions here.
             assert.ok(isSaid || rows >= STORED + LOGGED - 2, `${rows} rows, and nobody says so`);
             for (const { setAsidePath } of found)
               assert.ok(setAsidePath === null || existsSync(setAsidePath));

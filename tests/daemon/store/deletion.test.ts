@@ -37,7 +37,7 @@ describe("the user's own deletions", () => {
       store.records.insert(records);
       store.bodies.insert([
         body(records[0]?.requestId ?? "", noon),
-        // Its request goes, though the body came after the instant.
+        // Its request is deleted, although the body was captured after that time.
         body(records[1]?.requestId ?? "", noon + 5_000),
         body(records[1_199]?.requestId ?? "", noon + 5_000),
       ]);

@@ -9,7 +9,7 @@ type Method = (...args: unknown[]) => unknown;
 
 const passOn: Guard = (call) => call();
 
-/** The parts of a real store, with methods that return where they were called and with what. */
+/** The parts of a real store, with methods that return their own name and arguments. */
 async function recordingParts(): Promise<StoreParts> {
   const store = await openStore(opener, ":memory:");
   const recording: Record<string, Record<string, Method>> = {};

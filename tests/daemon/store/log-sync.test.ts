@@ -7,7 +7,7 @@ import { createLogSync, LOG_SYNC_DELAY_MS } from "../../../daemon/store/log-sync
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe("createLogSync()", () => {
-  // Planted: a timer that starts anew with each write; then a steady stream is never synced.
+  // Planted: a timer that restarts with each write; a steady stream is then never synced.
   it("starts a sync within a second of every write, however long the syncs take", async () => {
     const step = fc.record({ afterMs: fc.nat(700), writes: fc.boolean(), ends: fc.boolean() });
     await fc.assert(

@@ -16,7 +16,7 @@ const fails = (reason: StoreErrorReason, text: RegExp) => (error: unknown) => {
 
 const versions = Array.from({ length: latestSchemaVersion }, (_, index) => index + 1);
 
-/** Every table that we made, with all its rows. */
+/** Returns every table of ours with all its rows. */
 function dump(connection: SqliteConnection): Record<string, Record<string, unknown>[]> {
   const tables = connection
     .prepare<{ name: string }>(
@@ -34,7 +34,7 @@ function dump(connection: SqliteConnection): Record<string, Record<string, unkno
   );
 }
 
-/** Puts two rows into each table that the version has, whatever its columns are. */
+/** Inserts two rows into each table of the version, whatever its columns are. */
 function fill(connection: SqliteConnection): void {
   for (const [table, rows] of Object.entries(dump(connection))) {
     if (/^cloud_.*state$/.test(table)) {
@@ -56,7 +56,7 @@ function fill(connection: SqliteConnection): void {
   }
 }
 
-/** What was there before is there after, with the columns that it had. */
+/** Checks that all rows are unchanged in the columns that existed before. */
 function assertKept(before: ReturnType<typeof dump>, after: ReturnType<typeof dump>): void {
   for (const [table, rows] of Object.entries(before)) {
     const kept = (after[table] ?? []).map((row) =>
@@ -95,7 +95,7 @@ describe("the chain of migrations", () => {
     }
   });
 
-  // docs/specification.md#versioning, 4.
+  // Source: docs/specification.md#versioning, 4.
   const contractSteps: [to: number, statement: RegExp][] = [
     [6, /ALTER TABLE request_bodies ADD COLUMN uploaded_at/],
     [7, /ALTER TABLE cloud_sync_state ADD COLUMN last_error_at/],
@@ -143,7 +143,7 @@ describe("migrate()", () => {
       connection.close();
     }));
 
-  // A killed process leaves its files as they were at that moment, and nothing else: so the files are copied before
+  // A killed process leaves its files as they were at that moment. So the files are copied before
   // each statement, BEGIN and COMMIT included, and opened again. Planted: steps without a transaction, which leaves
   // version 5 with the column of version 6, whose step then fails.
   it("is safe to kill before any statement of any step", () =>

@@ -15,7 +15,7 @@ import { bucketOf } from "../../../daemon/store/time-buckets.ts";
 
 type Filters = Omit<ReportQuery, "by" | "and" | "days">;
 
-/** The records that a report is about. */
+/** The records of a report. */
 export const selectRecords = <Each extends RequestRecord>(
   records: readonly Each[],
   { from, to, project, model, provider, remote, branch, commit, pullRequest, session }: Filters,
@@ -65,7 +65,7 @@ function sumTokens(records: readonly RequestRecord[], name: keyof RequestRecord[
   return known.length === 0 ? null : known.reduce((sum, count) => sum + count, 0n);
 }
 
-/** The row of these records, computed from each of them in the plainest way. */
+/** Returns the row of these records, computed from each of them in the simplest way. */
 export function naiveRow(records: readonly RequestRecord[], key: string | null): ReportRow {
   const cost = (part: string) =>
     share(records.filter((record) => SPLIT_PARTS[effectiveBilling(record)] === part)).costPicoUsd;

@@ -77,7 +77,7 @@ function sumsOf(record: StoredRequest): UsageSums {
   return sums;
 }
 
-/** Reads a plan by a look at every record. */
+/** Answers a plan by reading every record. */
 export function naiveUsage(records: readonly StoredRequest[], plan: UsagePlan): UsageData {
   const { by, thenBy, filters } = plan.query;
   const chosen = records.filter((record) =>
@@ -165,7 +165,7 @@ export const someUsageQuery = (at: number): fc.Arbitrary<string> =>
         .join("&"),
     );
 
-/** Checks the answer to a query against a look at every record. */
+/** Compares the answer to a query with one computed from every record. */
 export async function checkUsage(
   store: Store,
   records: readonly StoredRequest[],

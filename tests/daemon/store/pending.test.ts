@@ -23,7 +23,7 @@ const quarantineOf = (requestId: string): QuarantineEntry => ({
 
 const records = Array.from({ length: 6 }, (_, n) => sampleRecord({ requestedAt: noon + n * 1_000 }));
 
-/** What changes which requests are pending. Every operation may meet requests in any state, and repeat itself. */
+/** The operations that change which requests are pending. Each may meet requests in any state, and repeat. */
 type Operation =
   | {
       readonly kind: "insert" | "insert_incomplete" | "sync" | "skip" | "quarantine" | "release" | "delete";
@@ -87,8 +87,8 @@ function readPendingRows(store: Store): string[] {
 }
 
 describe("DeliveryStore", () => {
-  // Found, once each: a fill, a release, a deletion and a settlement that did not change the count, a cursor that was not moved
-  // back by a deletion of the last row, and quarantine that stayed after its request was deleted.
+  // Found, once each: a fill, a release, a deletion and a settlement that did not change the count, a cursor that did not move
+  // back when the last row was deleted, and quarantine that stayed after its request was deleted.
   it("counts the pending requests as a reading of every row does, after any operations", () =>
     fc.assert(
       fc.asyncProperty(fc.array(operation, { maxLength: 30, size: "max" }), (steps) =>

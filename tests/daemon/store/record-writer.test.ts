@@ -29,7 +29,7 @@ const sampleBody = (requestId: string, size = 10): CapturedBody => ({
   redactionSummary: [],
 });
 
-/** A writer whose turns and timers are called by hand, over a store that fails as told. */
+/** A writer whose turns and timers the test controls, over a store that fails on command. */
 function createBench(store: Pick<Store, "insertBatch">, limits?: BacklogLimits) {
   const turns: (() => void)[] = [];
   const timers: { work: () => void; delayMs: number }[] = [];
@@ -352,7 +352,7 @@ describe("createRecordWriter()", () => {
       store.close();
     }));
 
-  // Planted: `records = []` instead of `records.slice(n)` after a full batch, which lost what was beyond 500.
+  // Planted: `records = []` instead of `records.slice(n)` after a full batch, which lost everything after the 500th.
   it("stores, keeps or drops every record exactly once, in order", () => {
     const step = fc.oneof(
       {
@@ -422,7 +422,7 @@ describe("createRecordWriter() with calls in progress", () => {
       bench.writer.add(sampleRecord());
       ended();
       bench.endTurn();
-      // Here the process is killed: what it would have counted down is not.
+      // The process is killed here, so its remaining count-down is lost.
       assert.deepEqual(store.coverage.read({ from: noon, to: noon + SLOT_MS }), unfinished(1));
       assert.deepEqual(store.coverage.read(ever), unfinished(1));
     }));

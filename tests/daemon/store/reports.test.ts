@@ -125,7 +125,7 @@ describe("report()", () => {
         ...records(),
         sampleRecord({ project: "a", costPicoUsd: 5n, costSource: "provider" }),
         sampleRecord({ project: "a", costPicoUsd: 7n, costSource: "estimated" }),
-        // The failed one used nothing, so it is not missed in the cost; this one is.
+        // The failed request used nothing, so its cost is not missing; this one's is.
         sampleRecord({ project: "a", costPicoUsd: null, costSource: "unpriced" }),
       ]);
       const [row] = await store.reports.read({ ...ever, by: "project", project: "a" });

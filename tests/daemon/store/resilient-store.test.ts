@@ -27,7 +27,7 @@ type Opener = Parameters<typeof openResilientStore>[0]["opener"];
 const fails = (reason: StoreErrorReason) => (error: unknown) =>
   error instanceof StoreError && error.reason === reason;
 
-/** A resilient store whose time is moved by hand. */
+/** A resilient store whose time the test moves. */
 async function open(path: string, change: Partial<SqliteOpener<never>> = {}) {
   const clock = createManualClock(now);
   const found: DatabaseDamage[] = [];
@@ -52,7 +52,7 @@ async function open(path: string, change: Partial<SqliteOpener<never>> = {}) {
 
 const insert = (store: Store) => store.insertBatch({ records: [sampleRecord()], bodies: [], coverage: [] });
 
-/** Lets time pass until the store is well; opening takes some turns. */
+/** Lets time pass until the store has recovered; opening takes a few turns. */
 async function untilWell({ store, clock }: { store: Store; clock: { advance(ms: number): void } }) {
   for (let turn = 0; store.trouble !== null; turn += 1) {
     assert.ok(turn < 1_000, `still in trouble: ${store.trouble.message}`);
@@ -192,7 +192,7 @@ describe("openResilientStore()", () => {
       const path = join(home, "meter.db");
       const { store, clock } = await open(path);
       insert(store);
-      // Only elsewhere can a folder be moved with files in it that are open.
+      // On other platforms, a folder with open files can't be moved.
       if (process.platform === "win32") return store.close();
       renameSync(home, join(folder, "elsewhere"));
       clock.advance(1_000);

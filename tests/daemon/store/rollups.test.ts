@@ -32,7 +32,7 @@ const QUARTER_MS = HOUR_MS / 4;
 /** Berlin's clocks go back on this day. */
 const sunday = Date.UTC(2026, 9, 25);
 
-/** Long after every request of the tests. */
+/** Long after all requests of the tests. */
 const later = sunday + 30 * DAY_MS;
 
 /** Few requests are left out of the rollups, so that a test with few requests has rollups. */
@@ -41,7 +41,7 @@ const rollupTail = { max: 2, keep: 1 };
 /** A failure that ends a transaction before it is committed. */
 class PlannedFailure extends Error {}
 
-/** An opener whose connections can be told to fail at one of their next statements, as if the process were killed. */
+/** An opener whose connections fail at a chosen statement, as if the process were killed. */
 function createFailingOpener() {
   let statementsLeft = Number.POSITIVE_INFINITY;
   const count = () => {
@@ -84,7 +84,7 @@ const sorted = <Row>(rows: readonly Row[]) =>
 
 const plain = ({ second, ...row }: ReportRow) => ({ ...(second !== undefined && { second }), ...row });
 
-/** Checks that every kind of report says what the stored records say. */
+/** Checks that every report equals what the stored records give. */
 async function checkReports(store: Store, query: ReportQuery): Promise<void> {
   const records = readAll(store);
   const rows = await store.reports.read(query);
@@ -143,7 +143,7 @@ async function checkStatistics(
   );
 }
 
-/** Checks the coverage against what was counted. */
+/** Compares the coverage with what was counted. */
 function checkCoverage(store: Store, counted: readonly CoverageCount[], { from, to }: ReportQuery): void {
   const inside = counted.filter(({ at }) => {
     const slot = coverageSlot(at);
@@ -183,7 +183,7 @@ function checkLastCaptures(store: Store, since: number): void {
   assert.deepEqual(sorted(store.records.lastCaptures(since)), sorted(expected));
 }
 
-/** A list and its page, with few rows in a slice, so that a test with few requests has several. */
+/** A list and its page, with few rows per slice, so that a test with few requests has several slices. */
 const LIST_SIZES = { sliceRows: 1, blockRows: 1 };
 
 const aListQuery = fc.record(
@@ -235,11 +235,11 @@ async function checkList(
   assert.deepEqual(listed, expected, JSON.stringify(list));
 }
 
-/** The row with its members in one order. */
+/** The row with its members in a fixed order. */
 const ordered = <Row extends object>(row: Row): Row =>
   Object.fromEntries(Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1))) as Row;
 
-/** Few instants, around the midnights of UTC and Berlin, so that several requests share a slot. */
+/** A few times around the midnights of UTC and Berlin, so that several requests share a slot. */
 const anInstant = fc
   .tuple(fc.integer({ min: -1, max: 2 }), fc.constantFrom(-8, -4, 0, 1), fc.constantFrom(-1, 0, 1, 400_000))
   .map(([days, quarters, ms]) => sunday + days * DAY_MS + quarters * QUARTER_MS + ms);
@@ -286,13 +286,13 @@ const anyRecord = fc
     attributionDue: isDue ? given.requestedAt + 30_000 : null,
   }));
 
-/** Every other request is in one series, of which a slot then has several. */
+/** Every other request is in one series, so a slot has several of that series. */
 const aRecord = fc.oneof(
   anyRecord,
   anInstant.map((requestedAt): Partial<RequestRecord> => ({ requestedAt, project: "a", model: "x" })),
 );
 
-/** The n-th stored request, counted round. */
+/** Returns the n-th stored request, modulo their number. */
 function pick(store: Store, n: number): StoredRequest | undefined {
   const records = readAll(store);
   return records[n % Math.max(records.length, 1)];
@@ -482,7 +482,7 @@ const quote = (text: string) => `'${text.replaceAll("'", "''")}'`;
 const renameDefinition = (from: string, to: string) =>
   `UPDATE usage_state SET definition = ${quote(to)} WHERE definition = ${quote(from)};`;
 
-/** Runs SQL on a connection of its own. */
+/** Runs SQL on a separate connection. */
 async function execute(path: string, sql: string): Promise<void> {
   const connection: SqliteConnection = await opener.open(path);
   connection.execute(sql);
@@ -514,7 +514,7 @@ describe("rollups", () => {
               failing.failAfter(Number.POSITIVE_INFINITY);
               if (event === "other version meanwhile")
                 await execute(path, renameDefinition("another", ROLLUP_DEFINITION));
-              // The sums of another version may mean something else.
+              // The sums of another version may have another meaning.
               if (event === "other version")
                 await execute(
                   path,
@@ -561,7 +561,7 @@ describe("rollups", () => {
       store.insertBatch({ records, bodies: [], coverage: [] });
       const count = async (by: "total" | "day") =>
         (await store.reports.read({ ...everything, by, days: "utc" })).map(({ requests }) => requests);
-      // A sum that nothing else has shows what a report reads.
+      // A unique sum shows what a report reads.
       await execute(path, "UPDATE usage_slots SET requests = 10");
       assert.deepEqual(await count("total"), [51]);
       assert.deepEqual(await count("day"), [10, 10, 10, 10, 10, 1]);
@@ -619,7 +619,7 @@ describe("rollups", () => {
       });
       const count = () => store.coverage.read(everything)[0]?.count;
       assert.equal(count(), 3);
-      // A sum that nothing else has shows what is read.
+      // A unique sum shows what is read.
       await execute(path, "UPDATE coverage_days SET count = count * 10");
       assert.equal(count(), 30);
       store.deletion.finish(sunday + DAY_MS, false);

@@ -2,12 +2,12 @@ import type { RequestRecord } from "../../../core/values/record.ts";
 import { UNKNOWN_FIELDS } from "../../../core/values/record-fields.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
 
-/** A time within the year, in which nothing special happens. */
+/** A time without special dates. */
 export const noon = Date.UTC(2026, 4, 12, 12);
 
 let made = 0;
 
-/** A whole record with its own id; what the test is about is given. */
+/** A complete record with its own id; the test states the fields that matter. */
 export function sampleRecord(given: Partial<RequestRecord> = {}): RequestRecord {
   const n = ++made;
   const requestedAt = given.requestedAt ?? noon + n;

@@ -13,7 +13,7 @@ const everything = { from: noon - 40 * DAY_MS, to: noon + 40 * DAY_MS, days: "ut
 
 const plain = (row: ReportRow | undefined) => row && { ...row, key: null };
 
-/** What the reports, which ask once for everything, have to say of the same. */
+/** The same figures from the reports, which read everything at once. */
 async function reportsOf(store: Store) {
   const period = { from: everything.from, to: everything.to };
   const [total] = await store.reports.read({ ...period, by: "total" });
@@ -69,7 +69,7 @@ describe("reports.readStatistics()", () => {
       assert.ok(turns >= 2, `${turns}`);
     }));
 
-  // Planted once: slices that reach an hour into the next one; found after 4 runs.
+  // Planted once: slices that extend an hour into the next one; found after 4 runs.
   it("agrees with the reports", async () => {
     const record = fc.record({
       requestedAt: fc.integer({ min: -3 * 24, max: 3 * 24 }).map((hours) => noon + hours * 3_600_000),

@@ -388,7 +388,7 @@ describe("bodies", () => {
       store.bodyDelivery.markUploaded({ requestId: "r1", direction: "request", capturedAt: noon }, 5);
       assert.equal(store.bodies.read("r1")[0]?.uploadedAt, 5);
       store.bodies.insert([body({ content: Uint8Array.of(65), capturedAt: noon + 1 })]);
-      // What was in flight meanwhile was the earlier one.
+      // The earlier connection was in flight meanwhile.
       store.bodyDelivery.markUploaded({ requestId: "r1", direction: "request", capturedAt: noon }, 6);
       const [only, more] = store.bodies.read("r1");
       assert.equal(only?.uploadedAt, null, "pending again");
@@ -565,7 +565,7 @@ describe("settings", () => {
       assert.equal(store.rates.read().length, 2);
     }));
 
-  // Planted: the daemon could not start any more, nor pull others in their place.
+  // Planted: the daemon could neither start nor pull other rates.
   it("skip a stored rate that can't be parsed", () =>
     inNewFolder(async (folder) => {
       const path = join(folder, "meter.db");
@@ -625,7 +625,7 @@ describe("the state of the sync", () => {
       store.records.insert([first, second, third]);
       const sendable = (now: number) => store.delivery.pendingProjects(10, now).map(({ project }) => project);
       assert.deepEqual(sendable(noon), ["misc"]);
-      // Those that are held back are not passed over.
+      // Requests that are held back are not skipped.
       store.delivery.settle({ synced: [third.requestId], skipped: [], quarantined: [], at: noon });
       assert.deepEqual([cursor(store), store.delivery.countPending()], [0, 2]);
       const git = {
@@ -646,7 +646,7 @@ describe("the state of the sync", () => {
       });
       assert.deepEqual(sendable(due), ["shop"]);
       assert.deepEqual(sendable(due + 1), ["shop", "misc"]);
-      // The clock went back by a day: nothing waits that long.
+      // The clock went back by a day; nothing waits that long.
       assert.deepEqual(sendable(noon - 86_400_000), ["shop", "misc"]);
     }));
 
@@ -758,7 +758,7 @@ describe("openStore()", () => {
       assert.equal(whole.setAsidePath, null);
       assert.equal(whole.records.count(ever), 500);
       whole.close();
-      // Damage in the middle: nothing on the way of opening reads that page.
+      // Damage in the middle: opening does not read that page.
       const bytes = readFileSync(path);
       const page = 4_096 * Math.floor(bytes.length / 4_096 / 2);
       bytes.fill(0x5a, page, page + 4_096);

@@ -21,7 +21,7 @@ describe("meter cloud, against a real cloud", () => {
   let baseUrl: string;
   let workspace: TestWorkspace;
   let sample: Awaited<ReturnType<typeof createSampleHome>>;
-  /** What the person at the dashboard says to the next code. */
+  /** The answer of the person at the dashboard to the next code. */
   let approves = true;
 
   before(async () => {
@@ -118,7 +118,7 @@ describe("meter cloud, against a real cloud", () => {
     assert.equal((await meter("cloud", "sync")).stdout, "Requests: 0 sent.\n");
     const { code, stdout } = await meter("cloud", "status", "--json");
     const status = JSON.parse(stdout);
-    // Everything is sent, but no daemon runs that would send what comes next.
+    // Everything is sent, but no daemon is running that would send later records.
     assert.equal(code, 1);
     assert.deepEqual(
       [status.banner, status.reasons, status.sync.pending],
@@ -189,7 +189,7 @@ describe("meter cloud, against a real cloud", () => {
         `enabled = true\nupload_from = "${stamp}"`,
       ),
     );
-    // The uploader finds it switched on only now.
+    // The uploader only now finds that it is switched on.
     const synced = await meter("sync");
     assert.deepEqual([synced.code, synced.stderr], [0, ""]);
     assert.doesNotMatch(synced.stdout, /body sync is on|from now on/);

@@ -127,7 +127,7 @@ describe("meter cloud pause and resume", () => {
       /^DEGRADED: The daemon is not running, so nothing is sent\. Start it: (npx )?meter start\n/,
     );
     const store = await openStore(createSqliteOpener(), databaseFile(sample.home));
-    // As if another version had kept it.
+    // As if another version had stored it.
     store.delivery.saveMachineState("sync_machine", "null", "cloud_sync_state", { consecutive_failures: 3 });
     store.close();
     const degraded = await meter("status");
@@ -196,7 +196,7 @@ describe("meter cloud sync", () => {
       cloud.script("/v1/requests/batch", (seen, response) => {
         asked.resolve(() => (takeAll as Extract<Answer, (...given: never[]) => void>)(seen, response));
       });
-      // The cloud answers once something was told.
+      // The cloud answers after the progress message.
       mock.timers.enable({ apis: ["setInterval"] });
       const done = meter(...words);
       const answer = await asked.promise;
@@ -323,7 +323,7 @@ describe("meter cloud sync", () => {
       /\nConnected to Work\.\nRequests and prompts of this machine belong to Ann\.\nNothing is sent while the daemon is not running\.\nStart it: meter start\nSend once: meter sync\n$/,
     );
     assert.equal((await meter("sync")).stdout, "Requests: 10 sent.\n");
-    // The operator's own pause is not ended by a new key, and connect says so.
+    // A new key does not end the operator's pause, and connect says so.
     await meter("cloud", "pause");
     const again = await meter("cloud", "connect", "--force");
     assert.match(

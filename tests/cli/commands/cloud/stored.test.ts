@@ -15,7 +15,7 @@ const hour = 3_600_000;
 describe("meter cloud bodies status", () => {
   afterEach(() => mock.timers.reset());
 
-  /** A home with one body captured at each instant; those of `uploaded` have gone, those of `refused` never will. */
+  /** A home with one body captured at each time; those of `uploaded` were sent, those of `refused` never will be. */
   async function withBodies(
     bodies: { pending?: readonly Date[]; uploaded?: readonly Date[]; refused?: readonly Date[] },
     work: (meter: (...words: string[]) => ReturnType<typeof runWords>) => Promise<void>,
@@ -107,7 +107,7 @@ describe("meter cloud bodies status", () => {
     const [before, after] = [new Date(midnight.getTime() - 1), midnight];
     await withBodies({ pending: [before, after] }, async (meter) => {
       at(before);
-      // What is captured while the command runs belongs to a day that has begun meanwhile.
+      // A body captured while the command runs belongs to the day that has begun since.
       const late = await status(meter, 1);
       assert.deepEqual(
         late.rows.map(({ date }: { date: string }) => date),
@@ -122,7 +122,7 @@ describe("meter cloud bodies status", () => {
     });
   });
 
-  // Elsewhere a zone is chosen when the process begins.
+  // Other runtimes fix the time zone when the process starts.
   const skip = "Deno" in globalThis || "Bun" in globalThis ? "the time zone can't be changed" : false;
   const zones: [zone: string, what: string, now: string, bodies: string[], days: string[]][] = [
     [

@@ -37,7 +37,7 @@ describe("meter doctor", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
   let bin: string;
   let meter: MeterProcess;
 
-  /** What the doctor says of a home, with nothing on the `PATH` but the clients that the test chose. */
+  /** Runs the doctor on a home. The `PATH` has only the clients that the test chose. */
   const ask = async (words: string[] = [], env: Record<string, string | undefined> = {}) => {
     const { code, stdout, stderr } = await runProgram([...meterWords, "doctor", "--json", ...words], {
       env: { METER_HOME: home, HOME: home, PATH: bin, SSL_CERT_FILE: undefined, ...env },
@@ -148,7 +148,7 @@ describe("meter doctor", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
 });
 
 describe("meter doctor, of a proxy that hangs", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
-  /** A home whose daemon answers while its proxy takes connections and says nothing. */
+  /** A home whose daemon responds while its proxy accepts connections and sends nothing. */
   async function withHungProxy(work: (home: string) => Promise<void>) {
     const startedAt = "2026-11-21T10:00:00.000Z";
     const api = createHttpServer((request, response) => {

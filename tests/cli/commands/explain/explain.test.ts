@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { noon, sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
 import { createEmptyHome, createSampleHome, runWords } from "../../run-command.rig.ts";
 
-// By Anthropic's price page: $3 fresh, $0.30 read, $3.75 and $6 written, $15 out for a million; $10 for 1,000 searches.
+// Anthropic's price page: $3 fresh, $0.30 read, $3.75 and $6 written, $15 out per million; $10 per 1,000 searches.
 const cost = 300_000_000n + 600_000_000n + 75_000_000n + 60_000_000n + 750_000_000n + 20_000_000_000n;
 const priced = sampleRecord({
   requestedAt: noon,

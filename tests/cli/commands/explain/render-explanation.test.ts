@@ -17,7 +17,7 @@ const counts = {
   thinkingTokens: null,
 };
 
-/** The explanation's lines, blanks squeezed, of a request stored with the cost that the book gives it. */
+/** Returns the lines of the explanation, with single spaces, of a request stored with the cost from the price book. */
 function explain(request: Partial<StoredRequest>): string[] {
   const stored: StoredRequest = {
     ...sampleRecord({ requestedAt: Date.UTC(2026, 8, 1), providerCostPicoUsd: null, serviceTier: null }),

@@ -18,7 +18,7 @@ const tokens = (promptTokens: number | null): RequestRecord["tokens"] => ({
   completionTokens: null,
   thinkingTokens: null,
 });
-/** More than one page. */
+/** More than one page of records. */
 const many = Array.from({ length: 1_100 }, (_, index) =>
   sampleRecord({
     requestedAt: noon - 30 * DAY_MS + index,

@@ -11,11 +11,11 @@ import { createEmptyHome, createSampleHome, runWords } from "../../run-command.r
 
 const SAMPLES = fileURLToPath(new URL("../../../core/metering/agent-logs/samples/", import.meta.url));
 
-/** A folder of a user with logs of agents, and a home of the meter. */
+/** A user's folder with logs of agents, and a meter home. */
 interface Machine {
   readonly home: string;
   readonly user: string;
-  /** Puts a sample in the place of a log. */
+  /** Copies a sample to the place of a log. */
   addSample(name: string, place: string): string;
   write(place: string, text: string): string;
   import(...words: string[]): Promise<ImportJson>;

@@ -20,7 +20,7 @@ import {
   SUITE_TIMEOUT_MS,
 } from "../../../end-to-end/meter-process.rig.ts";
 
-/** A port that was free a moment ago: programs are led to a fixed one. */
+/** Returns a port that is free at the moment. Programs are configured with a fixed one. */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().on("error", reject);
@@ -32,8 +32,8 @@ function freePort(): Promise<number> {
 }
 
 /**
- * A user with a home and a `PATH` on which nothing of the system's stands that `init` could change: a service manager of
- * ours, which writes down what it is told and starts the daemon, and shells.
+ * A user with a home, and a `PATH` without programs of the system that `init` could use for changes: it has shells and a
+ * service manager of the test, which records its commands and starts the daemon.
  */
 class User {
   readonly folder: string = mkdtempSync(join(tmpdir(), "meter-user-"));
@@ -68,7 +68,7 @@ class User {
     writeFileSync(join(this.bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }
 
-  /** A `systemctl` that starts what the unit says, as systemd would. */
+  /** Adds a `systemctl` that starts the unit's command, as systemd would. */
   withSystemd(): this {
     const unit = join(this.home, ".config/systemd/user/meter.service");
     this.program(
@@ -109,7 +109,7 @@ class User {
   }
 }
 
-/** The steps that `init` lists, without what every run makes sure of. */
+/** Returns the steps that `init` lists, except those of every run. */
 const stepLines = (stdout: string) =>
   stdout
     .split("\n")
@@ -178,7 +178,7 @@ describe("meter init and uninstall", { skip, timeout: SUITE_TIMEOUT_MS }, () => 
     const status = await user.meter("status");
     assert.match(status.stdout, /\nservice {3}systemd/);
 
-    // A new shell leads a program to the proxy: the proxy counts it.
+    // A new shell sends a program to the proxy: the proxy counts it.
     const seen = inShell(`. ${user.home}/.bashrc; echo "$HTTPS_PROXY $EDITOR"; test -r "$SSL_CERT_FILE"`);
     assert.match(seen, /^http:\/\/127\.0\.0\.1:\d+ vi\n$/);
 
@@ -218,7 +218,7 @@ describe("meter init and uninstall", { skip, timeout: SUITE_TIMEOUT_MS }, () => 
     const working = readFileSync(join(user.bin, "systemctl"), "utf8");
     const seen: string[] = [];
     for (const words of ["daemon-reload", "enable", "start meter.socket", "start meter.service"]) {
-      // Only on the way there: what takes back has to work.
+      // It fails only while installing, because the undo must work.
       user.program(
         "systemctl",
         `case "$*" in "--user ${words}"*) echo "no ${words}" >&2; exit 1;; esac\n${working}`,

@@ -11,7 +11,7 @@ describe("meter limits", () => {
   let sample: Awaited<ReturnType<typeof createSampleHome>>;
 
   before(async () => {
-    // The command takes the time from the system's clock.
+    // The command reads the system's clock.
     const now = Date.now();
     const save = (members: Partial<LimitReading>) => ({
       reading: reading({ account: "0123456789abcdef", ...members }),

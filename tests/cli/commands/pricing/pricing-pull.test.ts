@@ -148,7 +148,7 @@ describe("meter pricing with a public price list", () => {
     status = 200;
     requests = [];
   });
-  /** A home whose `litellm` is the test's server. */
+  /** A home whose `litellm` list is on the test's server. */
   const homeWith = (pricing = `source = "litellm"\npull_url = ${JSON.stringify(url)}`) =>
     createEmptyHome(`[proxy]\nextra_ca = ${JSON.stringify(caFile)}\n[pricing]\n${pricing}\n`);
 

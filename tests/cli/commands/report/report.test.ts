@@ -300,7 +300,7 @@ describe("meter report", () => {
       ["metered", "anthropic", 1n],
       ["credits", "anthropic", 2n],
       ["plan", "anthropic", 30n],
-      // Records of older daemons: Codex only serves plans, Anthropic does not tell.
+      // Records of older daemons: Codex is only sold as a plan, while Anthropic's could be either.
       [null, "codex", 400n],
       [null, "anthropic", 5_000n],
     ];
@@ -404,7 +404,7 @@ describe("meter report into a pipe that closes early", {
       });
       let stderr = "";
       child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-      // As `head` does: the first lines, then gone.
+      // Like `head`: reads the first lines, then closes the pipe.
       child.stdout.once("data", () => child.stdout.destroy());
       const [code] = await once(child, "close");
       assert.deepEqual([code, stderr], [0, ""]);

@@ -27,7 +27,7 @@ describe("readOrCreateToken()", () => {
     assert.match(await readOrCreateToken(home), /^[0-9a-f]{64}$/);
   });
 
-  // Planted: the secret was kept however open its file was, as after a restore from a backup.
+  // Planted: the secret was kept although others could read its file, as after a restore from a backup.
   it("creates a new one if others could read it or the file is a link", {
     skip: isWindows,
   }, async () => {

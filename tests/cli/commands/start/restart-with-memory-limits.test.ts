@@ -22,7 +22,7 @@ const skip =
       ? "only Node replaces its process"
       : false;
 
-/** Starts `meter start --foreground`, waits until the daemon answers for itself, and returns what it is and how it ended. */
+/** Starts `meter start --foreground`, waits until the daemon responds, and returns its state and how it ended. */
 async function runForeground(more: Readonly<Record<string, string>>) {
   const { home, remove } = createEmptyHome();
   const unlimited = Object.fromEntries(

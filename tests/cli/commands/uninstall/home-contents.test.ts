@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { deleteFromHome, listHome } from "../../../../cli/commands/uninstall/home-contents.ts";
 
-/** Every name that the meter makes in its home, outside what `init` records. */
+/** Every name that the meter creates in its home, except those that `init` records. */
 const installation = [
   ...[
     "ca/ca.pem",

@@ -20,7 +20,7 @@ const post = async (rig: CloudRig, token: string, requestId: string, text: strin
 const readAs = async (rig: CloudRig, token: string, requestId: string, query = "") =>
   await json(rig.call("GET", `/v1/traces/${requestId}/body${query}`, token));
 
-/** Everybody in the workspace who is not the sender of its owner's records, with a key. */
+/** Everyone in the workspace with a key who did not send the owner's records. */
 async function otherKeys(rig: CloudRig, workspace: TestWorkspace): Promise<[who: string, token: string][]> {
   const colleague = (await rig.personIn(workspace, "member")).userId;
   const admin = (await rig.personIn(workspace, "workspaceAdmin")).userId;
@@ -268,7 +268,7 @@ describeOnEngines("the ledger and the versions of a body", (engine) => {
         )
       ).view_id as string;
     const listed = async () => {
-      // Periods end now, and hold nothing of this very moment.
+      // Periods end now, exclusively.
       rig.clock.advance(1);
       return (await json(rig.call("GET", `/v1/workspaces/${workspace.id}/audit/prompt-views`, admin.token)))
         .items;
@@ -304,7 +304,7 @@ describeOnEngines("the ledger and the versions of a body", (engine) => {
     assert.deepEqual(await read(early), [200, "first"]);
     await post(rig, workspace.token, requestId, "second");
     assert.deepEqual(await read(outdated), [409, "view_outdated"]);
-    // The version that the ledger named can still be read by it, once.
+    // A ticket for the version in the ledger can still be used once.
     assert.deepEqual(await read(outdated, "&request_version=1"), [200, "first"]);
     assert.deepEqual(await read(outdated, "&request_version=1"), [422, "view_unknown"]);
     assert.deepEqual(await read(await announce()), [200, "second"]);

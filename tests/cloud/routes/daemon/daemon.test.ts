@@ -16,7 +16,7 @@ import { describeOnEngines } from "../../kit/engines.ts";
 
 const config = { rateLimits: { perKey: 1e6 } };
 
-/** Every route that a sync key reaches, but the one that ends it. */
+/** Every route that a sync key can call, except the one that revokes it. */
 const ROUTES: [method: string, path: string][] = [
   ["GET", "/v1/daemon/whoami"],
   ["GET", "/v1/pricing/rates"],
@@ -35,7 +35,7 @@ describeOnEngines("a daemon's key", (engine) => {
   it("is refused on every route with 401 and WWW-Authenticate unless it is whole and known", async () => {
     const { token, id } = await rig.addWorkspace();
     const another = await rig.addWorkspace();
-    // The secret of one under the workspace of the other.
+    // A token with the id of one workspace and the secret of another.
     const mixed = token.slice(0, 40) + another.token.slice(40);
     const last = token.at(-1) === "A" ? "B" : "A";
     const headers: (string | null)[] = [

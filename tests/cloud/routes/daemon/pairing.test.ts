@@ -208,7 +208,7 @@ describeOnEngines("pairing", (engine) => {
     const before = rig.clock.now();
     assert.deepEqual(await settled(poll(rig, pollToken)), { status: "pending" });
     assert.equal(rig.clock.now() - before, 25_000);
-    // However the wall clock jumps meanwhile.
+    // Whatever the wall clock does meanwhile.
     const jumped = poll(rig, pollToken);
     while (rig.clock.nextTimerMs() === null) await new Promise((resolve) => setImmediate(resolve));
     rig.clock.jump(rig.clock.now() - 3_600_000);
@@ -232,7 +232,7 @@ describeOnEngines("pairing", (engine) => {
         { peer: "10.0.0.1" },
       );
     for (let turn = 0; turn < 10; turn += 1) {
-      // What the client claims to have come through changes nothing.
+      // The client's own claims about its address change nothing.
       assert.equal((await from("", `203.0.113.${turn}, 198.51.100.7`)).status, 201);
     }
     const refused = await from("198.51.100.7");
@@ -240,7 +240,7 @@ describeOnEngines("pairing", (engine) => {
     assert.equal(refused.headers.get("retry-after"), "6");
     assert.equal((await from("198.51.100.7:50123")).status, 429);
     assert.equal((await from("198.51.100.8")).status, 201);
-    // Whoever has a network of IPv6 has 2^64 addresses.
+    // An IPv6 network has 2^64 addresses.
     for (let turn = 0; turn < 10; turn += 1)
       assert.equal((await from(`2001:db8:1:2:${turn}::1`)).status, 201);
     assert.equal((await from("2001:db8:1:2::77")).status, 429);
@@ -249,7 +249,7 @@ describeOnEngines("pairing", (engine) => {
 });
 
 describeOnEngines("pairing, in parallel", (engine) => {
-  // Planted: the approval read by one statement and used up by another. PGlite, with one connection, can't show that.
+  // Planted: the approval read by one statement and used by another. PGlite has one connection and can't show that.
   it("mints exactly one key when 200 polls come at once, and two handshakes of a machine leave one key active", async () => {
     const rig = await createRig(engine, { config, database: { maxConnections: 20 } });
     const workspace = await rig.addWorkspace();

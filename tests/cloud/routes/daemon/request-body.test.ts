@@ -9,7 +9,7 @@ import { encodeBase64 } from "../../../../core/wire/base64.ts";
 import { batch, type CloudRig, createRig, json, record, type TestWorkspace } from "../../kit/cloud-rig.ts";
 import { describeOnEngines } from "../../kit/engines.ts";
 
-/** How many uploads are under way at a time. */
+/** The number of simultaneous uploads. */
 const UPLOADS = 16;
 
 const config = { rateLimits: { perKey: 1e6 } };
@@ -48,7 +48,7 @@ describeOnEngines("POST /v1/requests/{id}/body", (engine) => {
 
   const post = (workspace: TestWorkspace, requestId: string, body: unknown = envelope(requestId)) =>
     rig.call("POST", pathOf(requestId), workspace.token, body);
-  /** The rows of the bodies, opened. */
+  /** The stored bodies, decrypted. */
   const stored = async ({ id }: TestWorkspace) => {
     const rows = await rig.db
       .selectFrom("request_bodies")
@@ -203,7 +203,7 @@ describeOnEngines("POST /v1/requests/{id}/body", (engine) => {
     assert.equal(answer.status, 404);
     assert.equal((await json(answer)).code, "request_unknown");
     assert.deepEqual(await stored(one), []);
-    // With a request of the same id of its own, it stores its own.
+    // If it has a request with the same id, it stores its own body.
     await rig.call("POST", "/v1/requests/batch", other.token, batch(record(requestId)));
     assert.equal((await post(other, requestId)).status, 204);
     assert.deepEqual(await stored(one), []);
@@ -256,7 +256,7 @@ describeOnEngines("the body gate", (engine) => {
     const rig = await createRig(engine, { config, database: { maxConnections: 20 } });
     context.after(() => rig.close());
     const workspace = await rig.addWorkspace({ storePromptContent: true });
-    // Each upload must change something, and a side takes so many versions: each goes to the next request.
+    // Each upload must change something, and a side has a limited number of versions, so each goes to the next request.
     const ids = Array.from({ length: 500 }, () => rig.uuid());
     const records = ids.map((id) => record(id));
     assert.equal(
@@ -275,12 +275,12 @@ describeOnEngines("the body gate", (engine) => {
         if (answer.status === 204) answers.stored += 1;
         else if (answer.status === 200) answers.gateOff += 1;
         else throw new Error(`${answer.status} ${await answer.text()}`);
-        // PGlite answers without ever giving timers a turn.
+        // PGlite answers without giving timers a turn.
         await new Promise((resolve) => setImmediate(resolve));
       }
     });
     const failed = Promise.all(uploads).then(() => new Promise<never>(() => {}));
-    /** Resolves after so many more answers of that kind. */
+    /** Resolves after this number of further answers of that kind. */
     const more = async (kind: keyof typeof answers, count: number) => {
       const enough = answers[kind] + count;
       while (answers[kind] < enough) await Promise.race([failed, setTimeout(1)]);
@@ -294,7 +294,7 @@ describeOnEngines("the body gate", (engine) => {
         await gate(rig, workspace, true);
         await more("stored", 1);
         await gate(rig, workspace, false);
-        // The flag is off and committed: from here on nothing may change.
+        // The flag is off and committed: nothing may change any more.
         const before = await versions();
         await more("gateOff", UPLOADS);
         assert.deepEqual((await versions()).rows, before.rows);

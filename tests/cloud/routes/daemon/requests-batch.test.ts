@@ -9,7 +9,7 @@ import { describeOnEngines, describeOnPostgres } from "../../kit/engines.ts";
 
 const PATH = "/v1/requests/batch";
 
-/** A rollup made anew from the rows, to hold the kept one against. */
+/** A rollup recomputed from the rows, to compare with the stored one. */
 async function rollupFaults({ db }: CloudRig, workspaceId: string): Promise<unknown[]> {
   const sums = [
     "prompt_tokens",
@@ -60,7 +60,7 @@ describeOnEngines("POST /v1/requests/batch", (engine) => {
         tokens_complete: true,
         usage_extras: { web_search_requests: 0 },
         project: "shop",
-        // None of these is the sender's to say.
+        // The sender cannot set any of these.
         workspace_id: rig.uuid(),
         user_id: "mallory",
         received_at: "2001-01-01T00:00:00Z",
@@ -145,9 +145,9 @@ describeOnEngines("POST /v1/requests/batch", (engine) => {
     const [row] = await rowsOf(workspace.id);
     const [filled] = await rowsOf(later.id);
     const { id: workspace_id, machineId: machine_id, userId: user_id } = workspace;
-    // The two went different ways: one of them was filled in under a seal of its own.
+    // The two differ: one of them was filled in under its own seal.
     assert.deepEqual({ ...filled, workspace_id, machine_id, user_id, cost_seal: null }, row);
-    // Its own, which other tests hold.
+    // A workspace of its own, because other tests count in theirs.
     const { cost_pico_usd: _, cost_source: __, rates_source: ___, cost_seal: ____, ...stored } = row ?? {};
     assert.deepEqual(stored, {
       ...asked,

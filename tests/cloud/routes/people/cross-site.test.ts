@@ -13,7 +13,7 @@ const config = {
   rateLimits: { perKey: 1e9, perUser: 1e9, pairingPerAddress: 1e9, signInPerAddress: 1e9 },
 };
 
-/** What a browser says of a request that no page of ours made; the last two no browser would say, and are refused too. */
+/** The headers of requests that did not come from our pages. No browser sends the last two; they are refused too. */
 const FOREIGN: readonly Readonly<Record<string, string>>[] = [
   {},
   { origin: "null" },
@@ -32,7 +32,7 @@ const ROUTES = Object.entries(API_ROUTES).filter(
 );
 const changes = (route: string) => !route.startsWith("GET ");
 
-/** Payloads that would do something, where the matrix sends none such. */
+/** Payloads that would change something, where the matrix sends none. */
 const EFFECTIVE: Readonly<Record<string, (rig: CloudRig, world: World) => Promise<Sent>>> = {
   "POST /v1/organisations": async () => ({ path: "/v1/organisations", body: { name: "Another" } }),
   "POST /v1/consent/checkout": async (rig) => {
@@ -101,7 +101,7 @@ describeOnEngines("a page of another site, with somebody's cookie", (engine) => 
 
   for (const [route, { answers }] of ROUTES.filter(([name]) => changes(name))) {
     it(`changes nothing by ${route}, which the same request from our own page does`, async () => {
-      // Whom an organisation with others needs can't leave it.
+      // The only owner of an organisation with other members can't leave it.
       const alone = route === "DELETE /v1/account";
       const world = await makeWorld(rig, "enterprise", false, alone ? ["organisationOwner"] : ACTORS);
       const [method = ""] = route.split(" ");

@@ -67,7 +67,7 @@ describeOnEngines("machines and keys", (engine) => {
     const author = async (requestId: string) =>
       (await json(rig.call("GET", `/v1/workspaces/${workspace.id}/traces/${requestId}`, ben.token))).user.id;
     assert.deepEqual([await author(before), await author(after)], [admin.userId, ben.userId]);
-    // The body of the earlier request is no longer this sender's to write.
+    // This sender can no longer write the body of the earlier request.
     const body = await rig.call("POST", `/v1/requests/${before}/body`, key, bodyPayload(before, "x"));
     assert.equal((await json(body)).code, "not_the_sender");
     const own = await json(rig.call("GET", `/v1/workspaces/${workspace.id}/keys`, ben.token));
@@ -172,7 +172,7 @@ describeOnEngines("machines and keys", (engine) => {
     assert.equal((await rig.call("GET", "/v1/daemon/whoami", workspace.token)).status, 200);
     const second = new Date(first + KEY_USE_STEP_MS).toISOString();
     assert.deepEqual(await read(), [second, "0.5.0"]);
-    // A machine without an active key was still seen.
+    // A machine without an active key keeps its last-seen time.
     await rig.call("DELETE", "/v1/daemon/key", workspace.token);
     assert.deepEqual(await read(), [second, "0.5.0"]);
   });

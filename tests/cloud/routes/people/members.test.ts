@@ -28,7 +28,7 @@ async function emailOf(rig: CloudRig, userId: string): Promise<string> {
   return (await rig.accounts.getPeople([userId])).get(userId)?.email ?? "";
 }
 
-/** Invites somebody; gives the token of the link. */
+/** Invites a person and returns the token of the link. */
 async function invite(
   rig: CloudRig,
   workspace: TestWorkspace,
@@ -140,7 +140,7 @@ describeOnEngines("members", (engine) => {
     assert.equal(Date.parse(resent.expires_at), rig.clock.now() + 7 * DAY_MS);
     assert.equal((await json(accept(rig, first, newcomer.token))).code, "invitation_unknown");
     assert.equal((await accept(rig, resent.link.split("#")[1], newcomer.token)).status, 200);
-    // It was accepted, so there is nothing to send again.
+    // It was accepted, so it can't be sent again.
     for (const id of [before.id, rig.uuid(), "x"])
       assert.equal((await rig.call("POST", `${path}/${id}/resend`, admin.token)).status, 404);
     const other = await setUp();
@@ -177,7 +177,7 @@ describeOnEngines("members", (engine) => {
     const adminKey = await rig.addKey(workspace, { scope: "admin", userId: newcomer.userId });
     const send = () => rig.call("POST", "/v1/requests/batch", key, batch(record(rig.uuid())));
     assert.equal((await send()).status, 200);
-    // What they invited themselves does not outlast them.
+    // Their own invitations are revoked with them.
     const backDoor = await rig.addPerson("Back");
     const backToken = await invite(rig, workspace, newcomer, await emailOf(rig, backDoor), "admin");
 
@@ -189,7 +189,7 @@ describeOnEngines("members", (engine) => {
 
     await accept(rig, await invite(rig, workspace, admin, newcomer.email), newcomer.token);
     assert.equal((await send()).status, 200);
-    // They come back as what they were invited as, and without their admin keys.
+    // They return in the role of the invitation, without their admin keys.
     assert.equal((await rig.call("GET", "/v1/me", adminKey)).status, 401);
     const list = await json(rig.call("GET", members, admin.token));
     assert.ok(parseWire(membersSchema, list).ok);
@@ -248,7 +248,7 @@ describeOnEngines("an organisation's people", (engine) => {
     assert.ok(parseWire(organisationMembersSchema, list).ok);
     assert.equal(list.items.length, 3);
     assert.equal((await rig.call("GET", path, plain.token)).status, 403);
-    // An admin runs workspaces, and makes nobody an owner, themselves included.
+    // An admin manages workspaces and cannot make anyone an owner, including themselves.
     for (const person of [admin, plain]) {
       const own = `${path}/${person.userId}`;
       assert.equal((await rig.call("PATCH", own, person.token, { role: "owner" })).status, 403);

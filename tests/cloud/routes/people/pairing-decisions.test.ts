@@ -86,7 +86,7 @@ describeOnEngines("deciding on a pairing", (engine) => {
       ["machine_paired", admin.userId, ben.userId],
     );
 
-    // Its prompts are the member's: the admin reads them as a teammate's, with a reason and a row in the ledger.
+    // Its prompts belong to the member: the admin reads them as a teammate's, with a reason and a row in the ledger.
     const requestId = await sendRequest(rig, workspace, {}, sync_token);
     await rig.call("POST", `/v1/requests/${requestId}/body`, sync_token, bodyPayload(requestId, "hello"));
     const read = async (token: string, query = "") =>
@@ -148,7 +148,7 @@ describeOnEngines("deciding on a pairing", (engine) => {
     const { code, poll } = await start();
     const guess = (token: string, address: string, typed = "0000-0000") =>
       call("POST", "/v1/pairing/approve", token, address, { code: typed, workspace_id: workspace.id });
-    // A right code in between takes none back.
+    // A right code between them does not reset the count.
     assert.equal((await guess(guesser.token, "198.51.100.1")).status, 404);
     const own = await start();
     assert.equal((await guess(guesser.token, "198.51.100.1", own.code)).status, 204);
@@ -158,7 +158,7 @@ describeOnEngines("deciding on a pairing", (engine) => {
     const locked = await guess(guesser.token, "198.51.100.1", code);
     assert.equal(locked.status, 429);
     assert.equal(locked.headers.get("retry-after"), "600");
-    // The person from elsewhere, and others from that address.
+    // The person from another address, and others from that address.
     assert.equal((await guess(guesser.token, "198.51.100.2", code)).status, 429);
     assert.equal((await guess(honest.token, "198.51.100.1", code)).status, 429);
     assert.equal((await call("GET", `/v1/pairing/codes/${code}`, guesser.token, "198.51.100.9")).status, 429);

@@ -30,7 +30,7 @@ describeOnEngines("a workspace's settings", (engine) => {
     const on = { store_prompt_content: true };
     assert.equal((await json(rig.call("PATCH", path, member.token, on))).code, "forbidden");
     assert.deepEqual(await json(rig.call("PATCH", path, admin.token, on)), { ...settings, ...on });
-    // What is so already is no change.
+    // Setting the current value is not a change.
     assert.deepEqual(await json(rig.call("PATCH", path, admin.token, on)), { ...settings, ...on });
     assert.deepEqual(await auditOf(rig, workspace.id), [
       ["settings_changed", admin.userId, { store_prompt_content: true, store_prompt_content_before: false }],

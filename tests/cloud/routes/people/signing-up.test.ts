@@ -27,7 +27,7 @@ function accountsOn(test: TestDatabase, clock: Clock, openSignUp: boolean) {
   });
 }
 
-/** A cloud as it is served: people by better-auth. */
+/** A cloud as served, with accounts by better-auth. */
 async function withPeople(
   engine: Engine,
   openSignUp: boolean,
@@ -71,7 +71,7 @@ describeOnEngines("signing up", (engine) => {
       const path = `/v1/workspaces/${workspaceId}/invitations`;
       const { link } = await json(rig.call("POST", path, tokenOf(first), { email: "ben@example.com" }));
       const [, invitation] = link.split("#");
-      // Somebody else with Ben's link, and Ben with a link that was changed.
+      // Another person with Ben's link, and Ben with a changed link.
       assert.equal((await signUp(rig, "eve@example.com", invitation)).status, 403);
       assert.equal((await signUp(rig, "ben@example.com", `${invitation.slice(0, -2)}AA`)).status, 403);
       const ben = await signUp(rig, "Ben@example.com", invitation);
@@ -124,7 +124,7 @@ describeOnEngines("signing up", (engine) => {
           );
         const answer = await signIn(password);
         const cookie = answer.headers.getSetCookie()[0]?.split(";")[0] ?? "";
-        // Plain http on a loopback address: the cookie must work there too.
+        // Plain HTTP on a loopback address: the cookie must work there too.
         assert.match(cookie, /^meter\.session_token=/);
         const me = await rig.main("GET", "/v1/me", undefined, { cookie });
         assert.equal((await json(me)).user.email, "op@example.com");

@@ -53,7 +53,7 @@ describeOnEngines("who calls", (engine) => {
       { authorization: "Bearer mtr_sync_x" },
       { authorization: `Bearer mtr_admin_${"A".repeat(64)}` },
       { authorization: `Bearer mtr_invite_${"A".repeat(64)}` },
-      // A header decides alone: the valid cookie beside it is not read.
+      // If there is a header, the valid cookie beside it is ignored.
       { authorization: "Bearer nobody", cookie: `session=${session}`, origin: BASE },
       { cookie: "session=nobody", origin: BASE },
     ] as Record<string, string>[]) {
@@ -163,7 +163,7 @@ describeOnEngines("who calls", (engine) => {
     const app = rig.app({ rateLimits: { perUser: 3 } });
     const me = async (bearer: string) =>
       await app.request("/v1/me", { headers: { authorization: `Bearer ${bearer}` } });
-    // Two sessions, one person.
+    // Two sessions of one person.
     for (const bearer of [token, other, token]) assert.equal((await me(bearer)).status, 200);
     const refused = await me(other);
     assert.equal(refused.status, 429);

@@ -8,7 +8,7 @@ const PERIOD = ["from", "to"];
 const FILTER = ["project", "model", "provider", "status", "user"];
 const PAGE = ["cursor", "limit"];
 
-/** As they stand in an address. */
+/** The parameters as written in a URL. */
 const VALUES = [
   "'",
   "'%3B drop table requests--",

@@ -310,7 +310,7 @@ describeOnEngines("verifyPromptViewLedger()", (engine) => {
         return verdict.ok ? null : `${verdict.fault} ${verdict.seq}`;
       };
       assert.equal(await verify(head), null);
-      // Of this workspace alone: the others' chains are to stay whole.
+      // Only of this workspace, since the other chains must stay intact.
       for (const statement of statements.split("; ")) {
         const where = statement.includes("where") ? "and" : "where";
         const table = statement.includes(" h set") ? "h.workspace_id" : "workspace_id";

@@ -19,7 +19,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const config = { rateLimits: { perKey: 1e9, perUser: 1e9 } };
 
-/** One request as the model remembers it. */
+/** A request of the model. */
 interface Sent {
   readonly workspace: number;
   readonly id: string;
@@ -35,7 +35,7 @@ interface Sent {
   readonly billing: BillingMode | null;
 }
 
-/** Times at edges of hours and days, and between. */
+/** Times at the edges of hours and days, and between them. */
 const age = fc.oneof(
   fc.integer({ min: 1, max: 5 * 24 }).map((hours) => hours * HOUR),
   fc.integer({ min: 1, max: 5 * 24 * 4 }).map((quarters) => (quarters * HOUR) / 4),
@@ -44,7 +44,7 @@ const age = fc.oneof(
 
 const request = fc.record({
   workspace: fc.integer({ min: 0, max: 1 }),
-  // Few ids, so that both tenants have some of them, and some come twice.
+  // A few ids, so that both tenants have some of them and some repeat.
   id: fc.integer({ min: 0, max: 40 }),
   age,
   sender: fc.integer({ min: 0, max: 2 }),
@@ -70,7 +70,7 @@ describeOnEngines("overview and analytics, compared with a model", (engine) => {
   });
   after(() => rig.close());
 
-  // Planted: edges added where they are to be taken away.
+  // Planted: edges added instead of subtracted.
   it("count each tenant's requests once, whatever the period's edges", async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -181,7 +181,7 @@ function toRecord(one: Sent): Record<string, unknown> {
   });
 }
 
-/** What the same sender's second telling adds: only what was null, and nothing by anybody else. */
+/** What the same sender adds by sending again: only what was null. Other senders add nothing. */
 function filled(known: Sent, again: Sent): Sent {
   if (known.machine !== again.machine || known.user !== again.user) return known;
   return {
@@ -193,7 +193,7 @@ function filled(known: Sent, again: Sent): Sent {
   };
 }
 
-/** What the cloud priced each request at; how it prices is another test's. */
+/** The cloud's price of each request. Other tests cover how it is computed. */
 async function costsOf(rig: CloudRig, workspaceIds: readonly string[]): Promise<Map<string, bigint>> {
   const rows = await rig.db
     .selectFrom("requests")
@@ -233,7 +233,7 @@ function totalsOf(requests: readonly Sent[], costOf: CostOf): UsageTotals {
   };
 }
 
-/** Sums by bucket, the oldest first. */
+/** Sums by bucket, oldest first. */
 function expectedBuckets(requests: readonly Sent[], costOf: CostOf, lengthMs: number): unknown[] {
   const byStart = Map.groupBy(requests, ({ at }) => at - (at % lengthMs));
   return [...byStart]

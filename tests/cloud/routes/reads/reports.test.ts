@@ -237,7 +237,7 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
       ...dear,
       record(rig.uuid(), two),
       ...[1, 2].map(() => record(rig.uuid(), one)),
-      // The tokens are what is missing, or something besides the rate.
+      // Tokens are missing, or more than the rate is.
       record(rig.uuid(), { ...unstated, model: "gpt-4.1" }),
       record(rig.uuid(), { ...unstated, provider: "acme", model: "unstated" }),
       record(rig.uuid(), { ...asked, service_tier: "no-such-tier" }),
@@ -297,7 +297,7 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
     };
     await send(opened.workspace, record(rig.uuid(), { ...written, requested_at: iso(START - 40 * DAY) }));
     const { findings } = await json(get(opened, "optimisation"));
-    // 1.25 instead of 1 USD for a million tokens, and none of them read.
+    // $1.25 instead of $1 per million tokens, and none of them read from the cache.
     assert.deepEqual(
       findings.map(({ kind, saving_pico_usd }: Record<string, unknown>) => [kind, saving_pico_usd]),
       [["cache_written_unread", "250000000000"]],

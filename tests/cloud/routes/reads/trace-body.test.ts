@@ -183,7 +183,7 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
       assert.equal(answer.status, status, what);
       if (code !== null) assert.equal((await json(answer)).code, code, what);
     }
-    // One row for each 200 of somebody who is not the author.
+    // One row for each 200 that a person other than the author got.
     assert.equal((await ledgerOf(rig, workspace)).length, 4);
     assert.equal((await ledgerOf(rig, solo.workspace)).length, 0);
   });
@@ -221,7 +221,7 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
     const other = await rig.addWorkspace({ plan: "team", storePromptContent: true });
     await rig.addMember(other, workspace.userId);
     await rig.call("POST", "/v1/requests/batch", other.token, batch(record(requestId)));
-    // A member of the other one, but neither author nor admin there.
+    // A member of the other workspace who is neither the author nor an admin there.
     assert.equal((await rig.call("GET", pathOf(requestId), author)).status, 200);
     await rig.db
       .updateTable("memberships")
@@ -247,7 +247,7 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
     const answer = await rig.app({ ...config, trustedHops: 1 }).request(pathOf(requestId), {
       headers: {
         authorization: `Bearer ${admin.token}`,
-        // UTF-8, as a client puts it on the wire: a character for each byte.
+        // UTF-8 as a client sends it in a header: one character per byte.
         "x-prompt-view-reason": `  ${Buffer.from("Störung 12").toString("latin1")} `,
         "x-forwarded-for": "1.2.3.4, 203.0.113.9",
         "user-agent": `Test/1 ${"x".repeat(600)}`,
@@ -276,7 +276,7 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
     });
     assert.match(hash, /^[0-9a-f]{64}$/);
     assert.equal(prev_hash, "0".repeat(64));
-    // The id of such a view is no ticket for another one.
+    // The ticket of such a view is not valid for another request.
     const again = await rig.call("GET", pathOf(requestId, `?view_id=${view_id}`), admin.token);
     assert.equal(again.status, 422);
   });
@@ -329,7 +329,7 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
     assert.equal(await read(admin.token, requestId, late), 200);
     rig.clock.advance(VIEW_TICKET_TTL_MS);
     assert.equal(await read(admin.token, requestId, second), 422);
-    // One row for each announcement, none for the readings.
+    // One row for each announcement, and none for the reads.
     assert.equal((await ledgerOf(rig, workspace)).length, 3);
     await announce();
     const left = await rig.db
@@ -354,7 +354,7 @@ describeOnPostgres("parallel readings of bodies", (engine) => {
         reason: "audit",
       }),
     );
-    // Planted: the head read without `for update`; rows then follow the same one, and the primary key refuses them.
+    // Planted: the head read without `for update`; rows then had the same predecessor, and the primary key refused them.
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, at) => {
         const query = at % 3 === 0 ? `?view_id=${announced.view_id}` : reason;
@@ -375,7 +375,7 @@ describeOnPostgres("parallel readings of bodies", (engine) => {
     const rig = await createRig(engine, { config, database: { maxConnections: 16 } });
     const workspace = await rig.addWorkspace({ plan: "team", storePromptContent: true });
     const author = await rig.sessionFor(workspace.userId);
-    // A side takes so many versions: each upload goes to the next request.
+    // A side has a limited number of versions, so each upload goes to the next request.
     const ids = Array.from({ length: 500 }, () => rig.uuid());
     await rig.call("POST", "/v1/requests/batch", workspace.token, batch(...ids.map((id) => record(id))));
     const setGate = (on: boolean) =>
@@ -396,7 +396,7 @@ describeOnPostgres("parallel readings of bodies", (engine) => {
       await Promise.all([setGate(true), ...startUploads(4)]);
       uploads.push(...startUploads(6));
       await setGate(false);
-      // What is sent from here on has a higher number.
+      // Later uploads have a higher number.
       const last = version;
       await Promise.all([...uploads, ...startUploads(8)]);
       for (let at = last - 14; at <= version; at += 1) {

@@ -103,7 +103,7 @@ describeOnEngines("the lists of requests", (engine) => {
       cost_source: "computed",
       rates_source: "bundled",
       reported_cost_pico_usd: "77",
-      // The record states none.
+      // The record has none.
       billing_mode: "unknown",
     });
     const list = await json(rig.call("GET", pathOf(workspace, "traces"), session));
@@ -246,7 +246,7 @@ describeOnEngines("the lists of requests", (engine) => {
     assert.deepEqual(await list("project=docs%27%20or%201=1--"), []);
   });
 
-  // Planted: `<=` for `<` in the comparison with the cursor's position.
+  // Planted: `<=` instead of `<` in the comparison with the cursor.
   it("page through all requests once, in order, also while new ones arrive", async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -294,7 +294,7 @@ describeOnEngines("the lists of requests", (engine) => {
       assert.equal(await status(mine, "traces?", changed), 400, String(index));
     }
     assert.equal(await status(mine, "traces?", encodeBase64Url(new Uint8Array(60))), 400);
-    // The page's size is no part of the query.
+    // The page size is not part of the query.
     assert.equal(await status(mine, "traces?limit=7&", cursor), 200);
   });
 });

@@ -22,7 +22,7 @@ const config = { rateLimits: { perKey: 1e9, perUser: 1e9 } };
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** A request as both sides get it. */
+/** A request as both sides receive it. */
 interface Sent {
   readonly ago: number;
   readonly project: string;
@@ -72,7 +72,7 @@ const QUERIES = [
   ["by=status&then=billing&cost.not=unpriced&compare=none&tz=Europe/Berlin", false],
 ] as const;
 
-/** What the rollups do not tell is unknown: some counts, and whether a sum of 0 tokens is known. */
+/** Values that rollups do not have are unknown: some counts, and whether a sum of 0 tokens is complete. */
 function withoutUnknown(answer: UsageAnswer): UsageAnswer {
   const text = JSON.stringify({ ...answer, coverage: null }, (key, value) => {
     if (["estimated_requests", "unknown_billing_requests", "cache_write_1h_tokens"].includes(key))

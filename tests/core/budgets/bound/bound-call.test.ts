@@ -94,7 +94,7 @@ describe("boundCall()", () => {
         prices,
       );
       const used = input + (completion ?? 0) + (thinking ?? 0);
-      // And some of its responses are longer than their requests allow, or search without a tool.
+      // Some of its responses are longer than their requests allow, or search without a tool.
       if (found.tokens === null || (completion ?? 0) + (thinking ?? 0) > found.tokens - input - 8_192)
         continue;
       assert.ok(used <= found.tokens, `${name}: ${used} tokens, bound ${found.tokens}`);
@@ -109,7 +109,7 @@ describe("boundCall()", () => {
   });
 });
 
-/** Returns the request if the bytes are exactly one. */
+/** Returns the request if the bytes are exactly one request. */
 function readOnlyRequest(bytes: Uint8Array): { head: RequestHead; body: Uint8Array } | null {
   const heads: RequestHead[] = [];
   const pieces: Uint8Array[] = [];

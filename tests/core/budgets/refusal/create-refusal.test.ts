@@ -30,7 +30,7 @@ const client = (userAgent: string, more: HeaderList = [], program: string | null
 });
 const claude = client("claude-cli/2.1.330 (external, cli)", [["x-claude-code-session-id", "1"]]);
 
-/** The words of each client's own rule for when to repeat a call. Sources: pi-mono, opencode, Roo Code, LangChain; 2026-11. */
+/** The texts on which each client repeats a call. Sources: pi-mono, opencode, Roo Code, LangChain; 2026-11. */
 const CLIENT_RULES: readonly RegExp[] = [
   /overloaded|provider.?returned.?error|rate.?limit|too many requests|429|500|502|503|504|service.?unavailable|server.?error|internal.?error|network.?error|connection.?(?:error|refused|lost)|other side closed|fetch failed|upstream.?connect|reset before headers|socket hang up|ended without|timed? out|timeout|terminated|retry delay/i,
   /exceeds the context window|prompt is too long|maximum (?:prompt|context) length|token limit|too many tokens|exceeds the limit of|context[_ ]length/i,

@@ -57,7 +57,7 @@ describe("deriveFingerprint()", () => {
     );
   });
 
-  // Seen to fail with the cut to 32 digits left out, and with a firmware's placeholder taken for an id.
+  // Seen to fail without the cut to 32 digits, and with a firmware's placeholder accepted as an id.
   it("returns 32 hex digits or null, and the same for the same machine", () => {
     const fact = fc.option(
       fc.oneof(

@@ -67,7 +67,7 @@ const start: PairingEvent = { kind: "started" };
 const cancel: PairingEvent = { kind: "cancel_requested" };
 const settled = ["clear poll", "report_pairing"];
 
-/** The state with a code shown, as attempt 1. */
+/** The state of attempt 1 with a code shown. */
 function polling(): PairingState {
   const starting = pairingTransition(initialPairingState, connect(), DAY).state;
   return pairingTransition(starting, begun(1), DAY).state;
@@ -358,7 +358,7 @@ function toEvent(one: Move, state: PairingState): PairingEvent {
 
 describe("properties of core/delivery/pairing", () => {
   // Planted: `state.failures++` on the frozen state. Planted: `message: undefined` when settled.
-  // Planted: the interval not the least.
+  // Planted: the interval used as a maximum.
   // Planted: an arrow `idle cancel_requested failed` added to the table.
   const holds = machineProperties({
     ...machine,
@@ -383,7 +383,7 @@ describe("properties of core/delivery/pairing", () => {
     });
   });
 
-  // Planted: the attempt of an answer not looked at.
+  // Planted: the attempt of an answer ignored.
   it("stores credentials only for the latest attempt, and once for each", () => {
     holds(() => {
       const stored = new Set<number>();
@@ -450,7 +450,7 @@ function createWorld() {
       return later(begun(attempt, { kind: "http", status: 201, retryAfterMs: null, ticket }));
     },
     show_code: () => undefined,
-    // A poll is held open, so its answer may come when the next attempt is already polling.
+    // A poll is held open, so its answer may arrive when the next attempt is already polling.
     poll_pairing: ({ attempt, pollToken }) => later(polled(attempt, poll(pollToken)), 500),
     store_credentials({ attempt, syncToken }) {
       stored = syncToken;
@@ -510,7 +510,7 @@ const commands = [
 ];
 
 describe("core/delivery/pairing in its real driver", () => {
-  // Planted: `started` does nothing while polling. Planted: stored credentials not asked about. Planted: whoami's 401
+  // Planted: `started` does nothing while polling. Planted: stored credentials not checked. Planted: whoami's 401
   // taken for connected.
   it("ends with a valid key after one connect, after any crashes and cancellations", async () => {
     await fc.assert(

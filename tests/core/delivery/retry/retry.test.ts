@@ -36,7 +36,7 @@ describe("parseRetryAfter()", () => {
     ["sun, 06 nov 1994 08:49:37 gmt", 37_000],
     // A leap second rolls over.
     ["Sun, 06 Nov 1994 08:49:60 GMT", 60_000],
-    // Past and far ahead.
+    // Past and far in the future.
     ["Sun, 06 Nov 1994 08:48:59 GMT", 0],
     ["Thu, 01 Jan 1970 00:00:00 GMT", 0],
     ["Mon, 06 Nov 2034 08:49:37 GMT", RETRY_AFTER_CAP_MS],
@@ -45,7 +45,7 @@ describe("parseRetryAfter()", () => {
     ["Sunday, 06-Nov-44 08:49:37 GMT", RETRY_AFTER_CAP_MS],
     ["Sunday, 06-Nov-45 08:49:37 GMT", 0],
     ["Sunday, 06-Nov-00 08:49:37 GMT", RETRY_AFTER_CAP_MS],
-    // Sent twice, joined: the longer one.
+    // Sent twice and joined: the longer one applies.
     ["5, 10", 10_000],
     ["10 ,5", 10_000],
     ["5, Sun, 06 Nov 1994 08:49:37 GMT", 37_000],

@@ -42,7 +42,7 @@ describe("the specification's table: Daemon metadata sync", () => {
     ["429", http(429)],
     ["400", http(400)],
     ["422", http(422)],
-    // Where the specification is silent: whatever else comes is transient too.
+    // The specification does not mention the other statuses; they are transient too.
     ["408", http(408)],
     ["404", http(404)],
     ["a redirect", http(307)],

@@ -13,11 +13,11 @@ import { command, createRig, pass } from "../../crashing.rig.ts";
 import { DAY } from "../../machine.rig.ts";
 import { answered, found, http, noAnswer, ok, whoami } from "./sync.rig.ts";
 
-/** `good` is taken, `named` is rejected by name in a 200, `poison` makes the whole batch a 422. */
+/** The cloud accepts `good`, rejects `named` by name in a 200, and answers 422 to a batch with `poison`. */
 type Fate = "good" | "named" | "poison";
 type CloudCondition = "well" | "lost" | 401 | 403 | 413 | 429 | 422 | 500 | 503;
 
-/** A cloud that keeps what it commits, answers 200 ms later, and may lose the answer after the commit. */
+/** A cloud that keeps what it commits, responds after 200 ms, and may lose the response after the commit. */
 function createCloud(fateOf: (id: string) => Fate) {
   const rows = new Set<string>();
   const cloud = { condition: "well" as CloudCondition, rows, post };
@@ -131,14 +131,14 @@ const commands = [
 ];
 
 describe("core/delivery/sync in its real driver", () => {
-  // Planted: `started` keeps the run it finds (hangs for good after a crash). Planted: marks before sending.
+  // Planted: `started` keeps the run that it finds (hangs forever after a crash). Planted: marks before sending.
   // Planted: the driver handles effects before it saves. Planted: quarantine without another record taken.
   it("loses nothing, duplicates nothing and settles everything through any crashes, pauses and faults", async () => {
     await fc.assert(
       fc.asyncProperty(fc.commands(commands, { maxCommands: 40, size: "max" }), async (list) => {
         const world = createWorld();
         await fc.asyncModelRun(() => ({ model: {}, real: world }), list);
-        // The cloud is well again, one good record comes, and the operator resumes.
+        // The cloud has recovered, one good record arrives, and the operator resumes.
         world.cloud.condition = "well";
         world.add("good");
         for (let round = 0; round < 40 && (await world.store.selectPending(1)).length > 0; round++) {

@@ -9,7 +9,7 @@ import { initialSyncState, type SyncState } from "../../../../core/delivery/sync
 import { DAY } from "../../machine.rig.ts";
 import { answered, http, ok } from "./sync.rig.ts";
 
-/** What a round against a cloud that refuses every batch with one of `poison` in it came to. */
+/** The result of a round against a cloud that refuses every batch that contains one of `poison`. */
 interface Outcome {
   readonly state: SyncState;
   readonly report: SyncReport | null;
@@ -22,7 +22,7 @@ interface Outcome {
 const ids = (count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, at) => `r${String(from + at).padStart(5, "0")}`);
 
-/** Answers everything that the machine asks for until it reports, or until `maxRequests` batches were sent. */
+/** Answers all requests of the machine until it reports, or until `maxRequests` batches were sent. */
 function syncOnce(records: readonly string[], poison: ReadonlySet<string>, from = initialSyncState): Outcome {
   const pending = new Set(records);
   const stored = new Set<string>();
@@ -107,7 +107,7 @@ describe("a sync run with records that the cloud refuses", () => {
           },
         ],
       );
-      // Each poison record costs at most its path by halving, its second try and the check.
+      // Each poison record costs at most its path by halving, its second attempt and the check.
       const path = Math.ceil(Math.log2(records.length));
       assert.ok(requests <= 1 + poison.length * 2 * (path + 2), `${requests} requests`);
     });
@@ -187,7 +187,7 @@ describe("a sync run with records that the cloud refuses", () => {
     assert.deepEqual(effects, [{ kind: "select_records", limit: 16, from: "newest" }]);
   });
 
-  // Planted: a suspect is not tried again once something was taken.
+  // Planted: a suspect is not tried again after a record was accepted.
   it("settles every record if the cloud accepts at least one, in any order", () => {
     fc.assert(
       fc.property(
@@ -213,7 +213,7 @@ describe("a sync run with records that the cloud refuses", () => {
 
 const DAY_MS = 86_400_000;
 
-/** What a day of ticks came to, against a cloud that answers with `status` to every batch that holds one of `poison`. */
+/** The result of a day of ticks against a cloud that answers `status` to every batch with one of `poison`. */
 function syncForADay(records: readonly string[], poison: ReadonlySet<string>, status: number) {
   const pending = new Set(records);
   const quarantined: string[] = [];

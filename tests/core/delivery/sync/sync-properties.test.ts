@@ -7,7 +7,7 @@ import { createSyncState, type SyncState } from "../../../../core/delivery/sync/
 import { machineProperties } from "../../machine.rig.ts";
 import { answered, found, http, machine, noAnswer, ok } from "./sync.rig.ts";
 
-/** What is done next; `next` follows the run, so that walks get deep, the others come at any time. */
+/** The next actions. `next` follows the run, so that walks get deep; the others come at any time. */
 type Move =
   | { do: "next" | "late"; status: number; retryAfterMs: number | null; random: number; share: number }
   | { do: "event"; event: SyncEvent };
@@ -53,7 +53,7 @@ const moves = fc.array(
   fc.record({ afterMs: fc.constantFrom(0, 1, 500, 30_000, 3_600_000, -86_400_000, 1e10), move }),
   { maxLength: 40, size: "max" },
 );
-/** Some begin with so many failures that the backoff stands at its cap. */
+/** Some start with so many failures that the backoff is at its cap. */
 const initial = fc
   .tuple(
     fc.constantFrom(null, null, null, "paused_manual", "paused_unauthorised", "paused_forbidden", "quota"),
@@ -75,7 +75,7 @@ function toEvent(one: Move, state: SyncState): SyncEvent {
   if (run === null || run.phase === "waiting") return { kind: "tick_due" };
   if (run.phase === "selecting") return found(...["a", "b", "c", "d", "e"].slice(one.share));
   const size = run.inFlight.length;
-  // Mostly answers that fit the batch; now and then one that does not.
+  // Mostly answers that match the batch, and occasionally one that does not.
   const answers: readonly BatchResult[] = [
     ok(size),
     ok(0, size),
@@ -130,7 +130,7 @@ describe("properties of core/delivery/sync", () => {
     });
   });
 
-  // Planted: the cap of clampRetryAfter taken out. Planted: twice the cap of the own backoff.
+  // Planted: the cap of clampRetryAfter removed. Planted: twice the cap of our own backoff.
   it("never waits longer than 300 s for its backoff or 3,600 s for Retry-After", () => {
     holds(
       () =>
@@ -148,7 +148,7 @@ describe("properties of core/delivery/sync", () => {
     );
   });
 
-  // Planted: a tick while sending begins a new run.
+  // Planted: a tick while sending starts a new run.
   it("has one batch in flight at a time", () => {
     holds(() => {
       let open: number | null = null;
@@ -198,7 +198,7 @@ describe("properties of core/delivery/sync", () => {
     );
   });
 
-  // Planted: a failure that leaves the counter as it is.
+  // Planted: a failure that does not change the counter.
   it("counts every failure while active, and resets the count on success", () => {
     holds(() => (before, happened, { state }) => {
       if (before.status !== "active" || happened.kind !== "batch_answered") return;

@@ -23,13 +23,13 @@ describe("decideUpload() follows the specification's table", () => {
     ["5xx: 500", http(500), "transient"],
     ["5xx: 503", http(503), "transient"],
     ["auth error: 401", http(401), "paused"],
-    // From the docs/specification.md#bodies.
+    // Source: docs/specification.md#bodies.
     ["403", http(403), "paused"],
     ["408", http(408), "transient"],
     ["429", http(429), "transient"],
     ["a redirect", http(308), "transient"],
     ["held back when sending", { kind: "held_back" }, "held_back"],
-    // Never stored without the exact success.
+    // Never stored without an exact success.
     ["200 with a page of HTML", http(200), "transient"],
     ["200 with stored=true", { kind: "http", status: 200, retryAfterMs: null, stored: true }, "transient"],
     ["201", http(201), "transient"],

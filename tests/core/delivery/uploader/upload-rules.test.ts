@@ -44,7 +44,7 @@ describe("truncateUtf8()", () => {
     assert.equal(truncateUtf8(new Uint8Array(9).fill(0x80), 5).length, 0);
   });
 
-  // Planted: cut at the cap as it is. Planted: `end--` once, not in a loop.
+  // Planted: cut exactly at the cap. Planted: `end--` once, not in a loop.
   it("returns the longest prefix that fits and is valid UTF-8", () => {
     const text = fc.string({
       unit: fc.constantFrom("a", "é", "€", "🙂", "\u0000"),
@@ -152,7 +152,7 @@ describe("parseUploadFrom()", () => {
     });
   }
 
-  // Planted: the offset added where it is to be taken off.
+  // Planted: the offset added instead of subtracted.
   it("reads the output of toISOString(), and any UTC offset", () => {
     const offsetMinutes = fc.integer({ min: -14 * 60, max: 14 * 60 });
     fc.assert(

@@ -185,7 +185,7 @@ describe("the specification's table: Daemon body uploader", () => {
     ]) {
       assert.deepEqual([state.consecutiveFailures, state.lastError, state.lastErrorAt], [0, null, null]);
     }
-    // Behind a side that failed there is nothing, but that side still waits.
+    // There is nothing after the side that failed, but that side is still pending.
     const behind = replay(machine, { ...failed, cursor: "a" }, [
       [0, tick, ["clear tick", "select_bodies"]],
       [0, found([]), ["set tick 60000"]],

@@ -27,7 +27,10 @@ import {
   workspaceFailed,
 } from "./uploader.rig.ts";
 
-/** `orphan` is a 404, `unsynced` a 425 until the world heals, `held` belongs to a project that is not uploaded, `large` is over the cap. */
+/**
+ * `orphan` gets a 404, `unsynced` a 425 until the cloud heals, `held` belongs to a project that is not uploaded, `large`
+ * exceeds the cap.
+ */
 type Fate = "good" | "large" | "orphan" | "unsynced" | "held" | "broken";
 type CloudCondition = "well" | "lost" | "gate_off" | 401 | 403 | 429 | 503;
 type World = ReturnType<typeof createWorld>;
@@ -53,7 +56,7 @@ function createWorld() {
     if (condition === "gate_off") return notStored;
     if (id.startsWith("orphan")) return http(404);
     if (id.startsWith("unsynced") && !facts.healed) return http(425);
-    // One body for which the cloud always breaks must not hold up the others.
+    // One body for which the cloud always fails must not delay the others.
     if (id.startsWith("broken") && !facts.healed) return http(500);
     bodies.set(id, text);
     return condition === "lost" ? noAnswer : http(204);
@@ -191,14 +194,14 @@ describe("core/delivery/uploader in its real driver", () => {
       fc.asyncProperty(fc.commands(commands, { maxCommands: 40, size: "max" }), async (list) => {
         const world = createWorld();
         await fc.asyncModelRun(() => ({ model: {}, real: world }), list);
-        // Before the cloud heals wholly, it breaks for some bodies only: the others must get through.
+        // Before the cloud recovers completely, it fails for some bodies only: the others must get through.
         world.rig.crashAfter(Number.POSITIVE_INFINITY);
         world.facts.condition = "well";
         world.facts.enabled = true;
         world.rig.dispatch({ kind: "body_sync_switched", enabled: true });
-        // What was in flight is answered first: it may pause.
+        // Requests in flight are answered first: they may pause the machine.
         await pass(world, 1_000);
-        // Confirming would also end a pass that hangs, so it comes only where it is needed.
+        // Confirming would also end a pass that hangs, so it comes only when it is needed.
         const { status } = world.rig.state;
         if (status !== "active") world.rig.dispatch({ kind: "credentials_confirmed" });
         world.add("broken");

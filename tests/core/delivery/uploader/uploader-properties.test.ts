@@ -22,7 +22,7 @@ import {
   workspaceFailed,
 } from "./uploader.rig.ts";
 
-/** What is done next; `next` follows the pass, so that walks get deep, the others come at any time. */
+/** The next actions. `next` follows the pass, so that walks get deep; the others come at any time. */
 type Move =
   | { do: "next" | "late"; result: BodyResult; random: number; count: number }
   | { do: "event"; event: UploaderEvent };
@@ -160,7 +160,7 @@ describe("properties of core/delivery/uploader", () => {
     });
   });
 
-  // Planted: `isAllowed: true` when a pass begins. Planted: whoami's `false` goes on like `true`.
+  // Planted: `isAllowed: true` when a pass begins. Planted: whoami's `false` handled like `true`.
   it("sends a body only in a pass in which whoami has not reported that the workspace stores none", () => {
     holds(() => {
       let isAllowed = false;
@@ -179,7 +179,7 @@ describe("properties of core/delivery/uploader", () => {
     });
   });
 
-  // Planted: the cap of clampRetryAfter taken out. Planted: twice the cap of the own backoff.
+  // Planted: the cap of clampRetryAfter removed. Planted: twice the cap of our own backoff.
   it("never waits longer than 300 s for its backoff or 3,600 s for Retry-After", () => {
     holds(
       () =>
@@ -197,7 +197,7 @@ describe("properties of core/delivery/uploader", () => {
     );
   });
 
-  // Planted: marks on 200 as well. Planted: marks the body that is sent next.
+  // Planted: marks on 200 too. Planted: marks the body that is sent next.
   it("marks and quarantines only the body in flight, by its own response", () => {
     holds(() => (before, happened, { effects }) => {
       for (const effect of effects) {
@@ -211,7 +211,7 @@ describe("properties of core/delivery/uploader", () => {
     });
   });
 
-  // Planted: mayUpload not asked.
+  // Planted: mayUpload not checked.
   it("never sends a body that the project's rule withholds", () => {
     holds(() => (_, __, { effects }) => {
       for (const effect of effects) if (effect.kind === "send_body") assert.notEqual(effect.requestId, "b");

@@ -43,7 +43,7 @@ export function answered(sendNumber: number, result: BodyResult, random = 0.5): 
   return { kind: "body_answered", sendNumber, result, random };
 }
 
-/** The answer to whether the workspace stores bodies. */
+/** The answer to the question whether the workspace stores bodies. */
 export function workspace(sendNumber: number, storesBodies: boolean | null = true): UploaderEvent {
   const result = { kind: "http", status: 200, retryAfterMs: null } as const;
   return { kind: "workspace_answered", sendNumber, result, storesBodies, random: 0.5 };
@@ -64,7 +64,7 @@ export function found(bodies: readonly BodyRef[], changes: Partial<BodyPolicy> =
   return { kind: "bodies_found", bodies, policy: { ...policy, ...changes } };
 }
 
-/** The state of a row, body sync switched on and stamped. */
+/** The state of a row with body sync on and its time set. */
 export function enabledState(pausedReason: string | null = null): UploaderState {
   return {
     ...createUploaderState({

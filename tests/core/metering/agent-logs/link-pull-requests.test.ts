@@ -8,7 +8,7 @@ import {
 import { claudeLog } from "../../../../core/metering/agent-logs/readers/claude-log.ts";
 import { SAMPLE_FILE } from "./read-log.rig.ts";
 
-/** Calls at 0, 10, 20, …, by their branches: `?` is unknown. */
+/** Calls at 0, 10, 20, …, by their branches; `?` is unknown. */
 const callsOn = (...branches: readonly string[]) =>
   branches.map(
     (branch, index): LinkableCall => ({
@@ -22,7 +22,7 @@ const callsOn = (...branches: readonly string[]) =>
 
 const link = (at: number, pullRequest: number) => ({ at, pullRequest });
 
-/** What each call gets, in order. */
+/** Returns the pull request of each call, in order. */
 const linked = (calls: readonly LinkableCall[], ...links: readonly ReturnType<typeof link>[]) => {
   const found = linkPullRequests(calls, links);
   return calls.map(({ requestId }) => found.get(requestId) ?? null);

@@ -17,7 +17,7 @@ import { readLog, readSample } from "./read-log.rig.ts";
 const entriesOf = (name: LogFormatName, sample: Parameters<typeof readSample>[0] = name) =>
   readLog(logFormatOf(name).reader, readSample(sample)).entries;
 
-/** The members of an entry that its log states besides counts. */
+/** The members of an entry other than counts. */
 function facts(entry: LogEntry | undefined): Partial<LogEntry> {
   const { tokens, tokensComplete, extras, key, line, provider, model, agent, ...rest } = entry as LogEntry;
   return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null));

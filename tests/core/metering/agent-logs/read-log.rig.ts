@@ -15,7 +15,7 @@ export interface ReadLog {
   readonly faults: Partial<Record<LogFault, number>>;
 }
 
-/** The file that the samples are said to be in. */
+/** The file name that is given for the samples. */
 export const SAMPLE_FILE: LogFile = { session: "file-session", modifiedAt: Date.UTC(2026, 7, 9) };
 
 /** Reads items with a reader. The state goes through JSON after each item, as it does between two imports. */
@@ -32,7 +32,7 @@ export function readLog(reader: LogReader, items: readonly unknown[], file: LogF
   return { entries: [...entries, ...reader.end(state)], faults };
 }
 
-/** Merges entries as the import does: one for each key, the largest. */
+/** Merges entries as the import does: for each key, the largest. */
 export function mergeEntries(entries: readonly LogEntry[]): Map<string, LogEntry> {
   const merged = new Map<string, LogEntry>();
   for (const entry of entries) {

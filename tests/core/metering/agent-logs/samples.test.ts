@@ -9,8 +9,8 @@ import {
 import { readLog, readSample, summarise } from "./read-log.rig.ts";
 
 /**
- * What is read of each sample: an entry in one line (see `summarise()`), and the planted faults. A sample of another name than its
- * format is a second one.
+ * What is read from each sample: one line per entry (see `summarise()`), and the planted faults. A sample with another name
+ * than its format is a second sample.
  */
 const SAMPLES: readonly {
   readonly sample: Parameters<typeof readSample>[0];

@@ -12,7 +12,7 @@ import { normaliseSlug } from "../../../../core/values/slug/normalise-slug.ts";
 
 const rules: AttributionRules = { defaultProject: "house", autoClassifyUnknownProcesses: true };
 
-/** Facts in which each tier up to the working directory's name has something to say. */
+/** Facts with a value for each tier up to the working directory's name. */
 const full: AttributionFacts = {
   headerProject: "Header",
   proxyUser: "Proxy",
@@ -32,7 +32,7 @@ const full: AttributionFacts = {
   },
 };
 
-/** The same facts with the tiers before `tier` silent. */
+/** The same facts without the tiers before `tier`. */
 function silentBefore(
   tier: string,
   facts: AttributionFacts = full,
@@ -60,7 +60,7 @@ function silentBefore(
   };
 }
 
-/** Keys made up here, in the spellings in which they get into names. */
+/** Invented keys, in the spellings in which they occur in names. */
 const body = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gJ5kL7nP9rS1uV3x";
 const secretNames: readonly string[] = [
   `sk-ant-api03-${body}`,
@@ -74,7 +74,7 @@ const secretNames: readonly string[] = [
 ];
 
 describe("attributeCall()", () => {
-  // Seen to fail without the check, with the check of the slug instead of the name, and with the name's own spelling alone.
+  // Seen to fail without the check, with the check of the slug instead of the name, and with only the name's own spelling.
   for (const name of secretNames) {
     it(`does not use ${name.slice(0, 12)}… as a project from any tier`, () => {
       const cases: readonly AttributionFacts[] = [
@@ -222,7 +222,7 @@ describe("attributeCall()", () => {
     }
   });
 
-  // Seen to fail with the empty name taken, and with environment and project file exchanged.
+  // Seen to fail with the empty name accepted, and with environment and project file exchanged.
   it("returns the slug of the strongest tier, and of the next one as runner-up", () => {
     const name = fc.constantFrom(null, "", "-", "Shop", "a b", "é");
     fc.assert(

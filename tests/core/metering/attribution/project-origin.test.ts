@@ -41,7 +41,7 @@ describe("findOrigin()", () => {
 
 const at = (folder: string, remote: string | null = null): ProjectOrigin => ({ remote, folder });
 
-/** Gives origins their projects one after another, as the daemon does. */
+/** Assigns projects to origins one after another, as the daemon does. */
 function createAssigner(facts: Partial<AssignmentFacts> & { gone?: readonly string[] } = {}) {
   let assignments: readonly OriginAssignment[] = [];
   return {
@@ -200,7 +200,7 @@ describe("decideAssignment()", () => {
     fc.assert(
       fc.property(calls, (sequence) => {
         const { decide, list } = createAssigner();
-        /** The calls so far whose remote or folder connects them, with their project. */
+        /** The earlier calls that share a remote or folder with it, with their project. */
         const groups: { name: string; places: Set<string>; slugs: Set<string> }[] = [];
         for (const [name, { remote, folder }] of sequence) {
           const isKnown = list().some((each) => each.name === name && each.origin === (remote ?? folder));

@@ -12,7 +12,7 @@ import { frameBytes, joined } from "./websocket-frames.rig.ts";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** A quota that fails the test if more is returned than was taken. */
+/** A quota that fails the test if more is released than was taken. */
 function createQuota(limitBytes: number): ByteQuota & { readonly takenBytes: number } {
   let takenBytes = 0;
   return {
@@ -43,7 +43,7 @@ const codec = new EventStreamCodec(
 );
 const quoted = (item: string) => JSON.stringify(item);
 
-/** Each reader with its way of writing an item, and its way of giving one back. */
+/** Each reader, with functions that write an item and return it. */
 const formats: Record<
   string,
   {

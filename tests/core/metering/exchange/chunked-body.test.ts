@@ -7,7 +7,7 @@ import {
 } from "../../../../core/metering/exchange/chunked-body.ts";
 import { latin1Bytes, latin1Text, singleBytes } from "./recording.rig.ts";
 
-/** Reads pieces and tells the payload, the outcome, and how many bytes were taken. */
+/** Reads pieces and returns the payload, the outcome, and how many bytes were read. */
 function read(pieces: readonly Uint8Array[]): { data: string; outcome: string; taken: number } {
   let data = "";
   let taken = 0;

@@ -32,7 +32,7 @@ function hello(...extensions: readonly Bytes[]): Bytes {
   return message([...START, ...vector16(extensions.flat())]);
 }
 
-/** The handshake bytes in TLS records of at most so many bytes each. */
+/** Splits the handshake bytes into TLS records of at most this number of bytes. */
 function records(handshake: Bytes, size = 16_384): Uint8Array {
   const bytes: number[] = [];
   for (let from = 0; from < handshake.length; from += size) {

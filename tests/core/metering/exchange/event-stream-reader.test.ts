@@ -11,7 +11,7 @@ const codec = new EventStreamCodec(
   (text) => encoder.encode(text),
 );
 
-/** A message as AWS's own codec writes it. */
+/** A message as written by AWS's own codec. */
 function messageOf(type: string, payload: string, extra: Parameters<typeof codec.encode>[0]["headers"] = {}) {
   const headers = { ":event-type": { type: "string", value: type }, ...extra } as const;
   return codec.encode({ headers, body: encoder.encode(payload) });
@@ -77,7 +77,7 @@ describe("createEventStreamReader()", () => {
   });
 
   const good = messageOf("t", "payload");
-  /** The message with some bytes changed and both checksums made anew unless `stale`. */
+  /** Changes some bytes of the message and recomputes both checksums, unless `stale`. */
   const flip = (at: number) => good.map((byte, index) => (index === at ? byte ^ 1 : byte));
   for (const [name, bytes] of [
     ["a wrong checksum of the prelude", flip(9)],
@@ -114,7 +114,7 @@ describe("createEventStreamReader()", () => {
     }
   });
 
-  // Planted once: `needed` left at a message's length after it was taken, which stalls when cuts fall in the next prelude.
+  // Planted once: `needed` left at a message's length after it was read, which stalls when cuts fall in the next prelude.
   it("reads the same messages however the bytes are split", () => {
     const bytes = joined(messageOf("a", "1"), messageOf("b", ""), messageOf("c", "x".repeat(300)), good);
     const whole = read(bytes);
@@ -126,7 +126,7 @@ describe("createEventStreamReader()", () => {
     assert.deepEqual(read(bytes, Array.from(bytes.keys())), whole);
   });
 
-  // Planted once: reading gone on with after a wrong checksum, which counted the same loss twice.
+  // Planted once: reading continued after a wrong checksum, which counted the same loss twice.
   it("never throws or reports more than it received, for any bytes", () => {
     const junk = fc.oneof(
       fc.constant(good),
@@ -148,7 +148,7 @@ describe("createEventStreamReader()", () => {
   });
 });
 
-/** A message with these header bytes, no payload and right checksums, which may say that it has another length. */
+/** A message with these header bytes, no payload and right checksums, which may state a wrong length. */
 function withChecksums(headers: readonly number[], said?: number): Uint8Array {
   const total = 16 + headers.length;
   const bytes = new Uint8Array(total);
@@ -161,7 +161,7 @@ function withChecksums(headers: readonly number[], said?: number): Uint8Array {
   return bytes;
 }
 
-/** Bit by bit, as RFC 1952 defines it. */
+/** Bit by bit, as in RFC 1952. */
 function crc32(bytes: Uint8Array): number {
   let crc = ~0;
   for (const byte of bytes) {

@@ -250,7 +250,7 @@ describe("createExchangeReader()", () => {
     assert.equal(lines.at(-1), "unreadable too_many_pipelined @0");
   });
 
-  // Conversations of whole messages with a byte exchanged, dropped or doubled now and then, so that the unreadable paths
+  // Conversations of whole messages in which bytes are occasionally exchanged, dropped or doubled, so that unreadable paths
   // run as often as the readable ones.
   const requests = fc.constantFrom(
     ...[GET, HEAD, POST, UPGRADE, "\r\n", "CONNECT a:1 HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\n\n"],
@@ -284,7 +284,7 @@ describe("createExchangeReader()", () => {
   );
 
   it("reports the same events however the bytes are split", () => {
-    // Planted: after a cut, the search for the end of a head went on one byte too late.
+    // Planted: after a cut, the search for the end of a head resumed one byte too late.
     fc.assert(
       fc.property(conversations, splitPlaces, (passed, places) => {
         const whole = reportOf(passed);

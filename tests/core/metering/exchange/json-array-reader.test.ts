@@ -43,7 +43,7 @@ describe("createJsonArrayReader()", () => {
   }
 
   it("returns each element of any array, however the bytes are split", () => {
-    // Planted: a backslash at the end of a push did not escape what the next one began with.
+    // Planted: a backslash at the end of a push did not escape the first byte of the next.
     const values = fc.jsonValue({
       maxDepth: 3,
       stringUnit: fc.constantFrom("a", '"', "\\", "[", "}", ",", "é", " "),

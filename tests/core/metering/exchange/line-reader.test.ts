@@ -20,7 +20,7 @@ function linesOf(pieces: readonly Uint8Array[], crEndsLine: boolean, maxLineByte
 
 describe("createLineReader()", () => {
   it("splits lines like a regular expression, however the bytes are split", () => {
-    // Planted: the search by four bytes stopped one turn early and missed the last line end.
+    // Planted: the search by four bytes stopped one step early and missed the last line end.
     const texts = fc.stringMatching(/^[ab\r\n\t]{0,40}$/);
     fc.assert(
       fc.property(texts, splitPlaces, fc.boolean(), (text, places, crEndsLine) => {

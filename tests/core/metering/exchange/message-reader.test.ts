@@ -22,7 +22,7 @@ function requestReader(): { reader: RequestReader; lines: string[] } {
   return { reader, lines: report.lines };
 }
 
-/** What a relay sees: heads and bodies as they stood on the wire. */
+/** What a relay sees: heads and bodies as sent on the wire. */
 function wireReport(pieces: readonly Uint8Array[]): string[] {
   const report = createReport();
   const reader = createMessageReader("request", {

@@ -7,7 +7,7 @@ import {
 
 const encoder = new TextEncoder();
 
-/** Text as bytes, one for each character: what a test writes is what stands on the wire. */
+/** Converts text to bytes, one per character: the test's text is sent unchanged. */
 export function latin1Bytes(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }
@@ -16,12 +16,12 @@ export function utf8Bytes(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-/** Bytes as text, one character for each. */
+/** Converts bytes to text, one character each. */
 export function latin1Text(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
 }
 
-/** Cuts bytes at the given places (any numbers: they are taken modulo the length). Pieces may be empty. */
+/** Cuts bytes at the given places (any numbers, modulo the length). Pieces may be empty. */
 export function splitAt(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   const ends = places.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b);
   return [...ends, bytes.length].map((end, index) => bytes.slice(index === 0 ? 0 : ends[index - 1], end));
@@ -33,7 +33,7 @@ export function singleBytes(bytes: Uint8Array): Uint8Array[] {
 
 export const splitPlaces: fc.Arbitrary<number[]> = fc.array(fc.nat(4000), { maxLength: 12 });
 
-/** Collects reports as lines; neighbouring pieces of the same bytes become one, as cuts must not show. */
+/** Collects reports as lines. Adjacent pieces of the same bytes become one, because cuts must not matter. */
 export function createReport(): {
   lines: string[];
   add(line: string): void;
@@ -52,12 +52,12 @@ export function createReport(): {
   };
 }
 
-/** One thing that passed on a connection: bytes, or the end of a direction. */
+/** An event on a connection: bytes, or the end of a direction. */
 export type ConversationStep =
   | readonly [direction: Direction, bytes: string]
   | readonly [direction: Direction];
 
-/** What an exchange reader reports of a conversation, pushed through `cut`; times are the places in the conversation. */
+/** Returns an exchange reader's reports on a conversation that is pushed through `cut`; times are positions in it. */
 export function reportOf(
   conversation: readonly ConversationStep[],
   cut: (bytes: Uint8Array) => Uint8Array[] = (bytes) => [bytes],

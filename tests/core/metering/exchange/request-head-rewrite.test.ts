@@ -17,7 +17,7 @@ const rewrite = (edits: RequestHeadEdits, raw = RAW) =>
 describe("rewriteRequestHead()", () => {
   it("changes nothing but the requested edits", () => {
     assert.equal(rewrite({}), RAW);
-    // Planted: header values were trimmed on the way.
+    // Planted: header values were trimmed.
     const line = fc
       .tuple(fc.constantFrom("a", "Host", "X-Y"), fc.stringMatching(/^[\t \x21-\x7e\x80-\xff]{0,12}$/))
       .map(([name, value]) => `${name}:${value}\r\n`);

@@ -17,7 +17,7 @@ function read(pieces: readonly Uint8Array[], maxEventBytes?: number): { events: 
   return { events, dropped: reader.dropped };
 }
 
-/** The standard's algorithm, written down as plainly as it reads there, without ceilings. */
+/** The standard's algorithm, written as directly as possible, without limits. */
 function readBySpecification(text: string): Seen[] {
   const events: Seen[] = [];
   let data = "";
@@ -136,7 +136,7 @@ describe("createSseReader()", () => {
   });
 
   it("drops the same events as too large, however the bytes are split", () => {
-    // Planted: the LF between two data lines was not counted; a cut line was kept to its limit, not one byte beyond.
+    // Planted: the LF between two data lines was not counted; a cut line was kept to its limit, not one byte more.
     fc.assert(
       fc.property(streams, splitPlaces, fc.integer({ min: 6, max: 14 }), (stream, places, maxEventBytes) => {
         const bytes = utf8Bytes(stream);

@@ -1,4 +1,4 @@
-/** One frame as a sender puts it on the wire. */
+/** Options of a frame as a sender writes it. */
 export interface Frame {
   opcode: number;
   payload: Uint8Array;
@@ -7,11 +7,11 @@ export interface Frame {
   compressed?: boolean;
   /** Four bytes; a server sends none. */
   mask?: Uint8Array;
-  /** How the length is written; the shortest form that holds it when absent. */
+  /** The notation of the length; by default the shortest that fits. */
   lengthBytes?: 1 | 2 | 8;
 }
 
-/** A frame's bytes (RFC 6455, section 5.2), written from the document and apart from the reader. */
+/** Returns a frame's bytes (RFC 6455, section 5.2). Written from the RFC, independently of the reader. */
 export function frameBytes(frame: Frame): Uint8Array {
   const { opcode, payload, final = true, compressed = false, mask } = frame;
   const lengthBytes = frame.lengthBytes ?? (payload.length < 126 ? 1 : payload.length < 65536 ? 2 : 8);
@@ -29,7 +29,7 @@ export function frameBytes(frame: Frame): Uint8Array {
   return Uint8Array.of(...head, ...mask, ...payload.map((byte, at) => byte ^ (mask[at % 4] as number)));
 }
 
-/** Bytes one after the other. */
+/** Concatenates bytes. */
 export function joined(pieces: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let at = 0;

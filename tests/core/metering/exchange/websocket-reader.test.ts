@@ -10,7 +10,7 @@ import { type Frame, frameBytes, joined } from "./websocket-frames.rig.ts";
 
 const MASK = Uint8Array.of(0x37, 0xfa, 0x21, 0x3d);
 
-/** What a reader reports of the pieces, one line each; times are the numbers of the pieces. */
+/** Returns the reader's reports on the pieces, one per line; times are the numbers of the pieces. */
 function reportOf(pieces: readonly Uint8Array[], options: WebSocketReaderOptions) {
   const lines: string[] = [];
   const reader = createWebSocketReader(
@@ -39,7 +39,7 @@ const next = (payload: string, more: Partial<Frame> = {}): Frame => ({
   ...more,
 });
 
-/** Turns every byte into the one after it: enough to see whether and in which order messages were inflated. */
+/** Increments every byte, which shows whether messages were inflated and in which order. */
 const shift = (contextTakeover: boolean): NonNullable<WebSocketReaderOptions["deflate"]> => ({
   contextTakeover,
   inflater: {
@@ -231,8 +231,8 @@ describe("createWebSocketReader()", () => {
     assert.deepEqual(reportOf(singleBytes(bytes), { sender: "server" }).lines, ["text abcd @0-7"]);
   });
 
-  // Planted and found: the mask restarted at each piece; a ping between fragments ended the message; a fragment that is
-  // empty reported as a message; the ceiling checked against the frame alone; the second length byte read twice.
+  // Planted and found: the mask restarted at each piece; a ping between fragments ended the message; an empty fragment
+  // reported as a message; the limit compared with the frame alone; the second length byte read twice.
   it("reports the same as a simple model, however the bytes are split", () => {
     const frame = fc.record({
       payload: fc.oneof(

@@ -257,7 +257,7 @@ describe("findLimitAnswer()", () => {
     assert.deepEqual(readKey({ error: {} }, now), []);
   });
 
-  // Found a share of any size, when `ppmOfFraction()` had no bound.
+  // Found: a share of any size, when `ppmOfFraction()` had no bound.
   it("states sound limits whatever a body has", () => {
     const window = {
       used_percent: 1,

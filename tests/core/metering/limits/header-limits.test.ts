@@ -322,7 +322,7 @@ describe("readHeaderLimits()", () => {
     assert.deepEqual(limits, [limit({ scope: "two", usedPpm: 100_000 })]);
   });
 
-  // Found a reader that kept a scope of any length, when `readName()` did not cut it.
+  // Found: a reader that kept a scope of any length, when `readName()` did not cut it.
   it("states sound limits whatever the headers are", () => {
     const part = fc.constantFrom(
       ...[

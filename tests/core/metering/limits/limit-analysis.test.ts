@@ -150,7 +150,7 @@ describe("readOutlook()", () => {
     it(`forecasts when the window is full: ${text}`, () =>
       assert.deepEqual(outlook(members, [...history]).fullAt, full));
 
-  // Found a forecast in the past, when a share above the whole gave a negative rest.
+  // Found: a forecast in the past, when a share above 100 % gave a negative rest.
   it("forecasts no time in the past, and none after the reset", () => {
     const ppm = fc.integer({ min: 0, max: 2_000_000 });
     const history = fc.array(fc.tuple(fc.integer({ min: -DAY, max: 0 }), ppm), {
@@ -361,7 +361,7 @@ describe("divideWindow()", () => {
     assert.deepEqual(divide([point(0, null)], [call("a", -1)]), nothing);
   });
 
-  // Found a division that lost the rest of each rise, when the parts were rounded down.
+  // Found: a division that lost the rest of each increase, when the parts were rounded down.
   it("divides exactly what the window has risen to", () => {
     const times = fc.integer({ min: -4 * HOUR, max: 0 });
     const rises = fc.array(fc.tuple(times, fc.integer({ min: 0, max: 50_000 })), { maxLength: 20 });

@@ -62,7 +62,7 @@ export const hostileJson = fc.oneof(
   fc.constantFrom(null, undefined, [], {}, Number.NaN, -1, 2 ** 60),
 );
 
-/** JSON of the shape of a sample, with members that are missing or hostile. */
+/** JSON in the shape of a sample, with missing or hostile members. */
 export function damaged(sample: unknown): fc.Arbitrary<unknown> {
   if (Array.isArray(sample))
     return fc.oneof({ weight: 8, arbitrary: fc.tuple(...sample.map(damaged)) }, hostileJson);
@@ -73,7 +73,7 @@ export function damaged(sample: unknown): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 8, arbitrary: shape }, hostileJson);
 }
 
-/** Throws unless the limits can be stored: bounded names, integers in range, and resets that can be. */
+/** Throws unless the limits can be stored: bounded names, integers in range, and valid resets. */
 export function assertSound(limits: readonly StatedLimit[]): void {
   if (limits.length > MAX_LIMITS) throw new Error(`${limits.length} limits`);
   for (const each of limits) {

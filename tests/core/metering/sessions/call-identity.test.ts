@@ -37,7 +37,7 @@ const claude = { "User-Agent": "claude-cli/2.1.240 (external, cli)", "x-app": "c
 const codex = { "User-Agent": "codex_cli_rs/0.60.1 (Ubuntu 24.4; x86_64) xterm", originator: "codex_cli_rs" };
 const turn = (members: object) => JSON.stringify(members);
 
-/** What each client sends, and what is known from it. */
+/** What each client sends, and what follows from it. */
 const calls: readonly (readonly [
   what: string,
   headers: Readonly<Record<string, string>>,
@@ -384,7 +384,7 @@ describe("readCallIdentity()", () => {
     assert.deepEqual(read({ "x-parent-session-id": "s" }), NOTHING);
   });
 
-  // Planted: the form of an id not checked for a value of the body.
+  // Planted: the form of an id from the body not checked.
   it("gives bounded visible ASCII or null for any values, and never throws", () => {
     const names = [
       ...KNOWN_CLIENTS.flatMap(({ ownHeaders = [] }) => ownHeaders),

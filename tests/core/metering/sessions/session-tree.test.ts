@@ -86,7 +86,7 @@ describe("buildSessionTree()", () => {
     assert.equal(buildSessionTree([request({ agentKind: "compact" })]).kind, null);
   });
 
-  // Planted: a child whose parent is in a circle is attached nowhere.
+  // Planted: a child whose parent is part of a cycle is attached nowhere.
   it("contains each request once, with any parents", () => {
     const id = fc.constantFrom("a", "b", "c", "d", "e");
     const requests = fc.array(fc.tuple(fc.option(id), fc.option(id)), { maxLength: 30 });

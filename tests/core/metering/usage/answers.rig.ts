@@ -9,7 +9,7 @@ export const bytesOf = (text: string): Uint8Array => encoder.encode(text);
 
 const registry = createRegistry();
 
-/** The route of a POST; the test's mistake if it is not metered. */
+/** Returns the route of a POST; throws if it is not metered. */
 export function routeOf(url: string): MeteredRoute {
   const { hostname, port, protocol, pathname, search } = new URL(url);
   const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
@@ -18,7 +18,7 @@ export function routeOf(url: string): MeteredRoute {
   return route;
 }
 
-/** Well-known addresses, by provider and API. */
+/** Well-known URLs, by provider and API. */
 export const ADDRESSES = {
   anthropic: "https://api.anthropic.com/v1/messages",
   chat: "https://api.openai.com/v1/chat/completions",
@@ -48,7 +48,7 @@ interface ReadOptions {
   cuts?: readonly number[];
 }
 
-/** Reads a whole answer, cut at the given places. */
+/** Reads a whole response, cut at the given places. */
 export function readAnswer(url: string, body: string | Uint8Array, options: ReadOptions = {}): UsageReport {
   const { status = 200, complete = true, contentType = null, cuts = [] } = options;
   const reader = createUsageReader(routeOf(url), { status, contentType, streaming: null });
@@ -62,7 +62,7 @@ export function readAnswer(url: string, body: string | Uint8Array, options: Read
   return reader.end(complete);
 }
 
-/** Server-sent events; an event with a `type` is named after it, as Anthropic and the Responses API do. */
+/** Server-sent events; an event with a `type` is named after it, as in Anthropic's API and OpenAI's Responses API. */
 export function sse(...events: readonly (object | string)[]): string {
   return events
     .map((event) => {
@@ -73,7 +73,7 @@ export function sse(...events: readonly (object | string)[]): string {
     .join("");
 }
 
-/** The counts in the order prompt, cache read, cache write, of it one hour, completion, thinking. */
+/** The counts in the order prompt, cache read, cache write, one-hour part of it, completion, thinking. */
 export function countsOf({ tokens }: UsageReport): (number | null)[] {
   return [
     tokens.promptTokens,

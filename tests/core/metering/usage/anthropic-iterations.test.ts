@@ -205,7 +205,7 @@ describe("the context tier of a response made by several calls", () => {
   });
 
   it("is the base tier if only the sum of the calls exceeds it", () => {
-    // $3 and $15 per million tokens, base; $6 and $22.50 above 200,000.
+    // $3 and $15 per million tokens; $6 and $22.50 above 200,000.
     const priced = price(usage([150_000, 0, 0, 100], [150_000, 0, 0, 100]));
     assert.equal(priced.costPicoUsd, 300_000n * 3_000_000n + 200n * 15_000_000n);
     assert.equal(priced.tier, null);

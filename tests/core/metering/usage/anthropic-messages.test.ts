@@ -245,7 +245,7 @@ describe("anthropicMessages", () => {
   });
 
   it("splits input and output into parts that sum to the provider's totals", () => {
-    // Planted: `input_tokens` read as inclusive (the cache counts taken out of it).
+    // Planted: `input_tokens` read as inclusive (the cache counts subtracted).
     const count = fc.integer({ min: 0, max: 2_000_000 });
     fc.assert(
       fc.property(

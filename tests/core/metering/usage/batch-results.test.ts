@@ -31,7 +31,7 @@ function fetchAll(
 
 const lines = (...values: readonly object[]) => values.map((value) => `${JSON.stringify(value)}\n`).join("");
 
-/** Id, model, tier and counts of each result. */
+/** Returns id, model, tier and counts of each result. */
 const resultsOf = ({ results = [] }: UsageReport) =>
   results.map((result) => [result.responseId, result.model, result.serviceTier, ...countsOf(result)]);
 
@@ -101,7 +101,7 @@ describe("anthropicBatchResults", () => {
     assert.deepEqual([report.results?.length, report.tokensComplete], [MAX_BATCH_RESULTS, false]);
   });
 
-  // Planted once: the end of a line that a cut went through not joined to its beginning, which lost its result.
+  // Planted once: the two parts of a line that was cut not joined, which lost its result.
   it("reads the same however the bytes are split", () => {
     const whole = fetchAll(ANTHROPIC, body);
     fc.assert(

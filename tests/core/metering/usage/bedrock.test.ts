@@ -21,7 +21,7 @@ const CLAUDE = "us.anthropic.claude-opus-4-6-v1:0";
 const address = (model: string, call: string) =>
   `https://bedrock-runtime.us-east-1.amazonaws.com/model/${encodeURIComponent(model)}/${call}`;
 
-/** A message of an event stream as AWS's own codec writes it. */
+/** A message of an event stream as written by AWS's own codec. */
 function frame(headers: Readonly<Record<string, string>>, payload: object | string = ""): Uint8Array {
   return codec.encode({
     headers: Object.fromEntries(
@@ -34,7 +34,7 @@ function frame(headers: Readonly<Record<string, string>>, payload: object | stri
 const event = (type: string, payload: object) =>
   frame({ ":message-type": "event", ":event-type": type, ":content-type": "application/json" }, payload);
 
-/** An event of the model's own, as InvokeModel wraps it. */
+/** An event of the model, as wrapped by InvokeModel. */
 const chunk = (native: object) =>
   event("chunk", { bytes: encodeBase64(bytesOf(JSON.stringify(native))), p: "abc" });
 
@@ -143,7 +143,7 @@ describe("bedrockConverse", () => {
     event("metadata", { usage: USAGE, metrics: { latencyMs: 5 }, p: "abcdef" }),
   ];
 
-  // Planted once: one byte more awaited than a message has, which lost the last one where a cut went through it.
+  // Planted once: one byte more expected than a message has, which lost the last one if it was cut.
   it("reads a stream, however it is split", () => {
     const url = address(CLAUDE, "converse-stream");
     const whole = read(url, stream);

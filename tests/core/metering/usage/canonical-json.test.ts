@@ -35,7 +35,7 @@ describe("canonicalJson()", () => {
   });
 
   it("is the same for any order of members and any white space", () => {
-    // Planted: members left in the order in which they came.
+    // Planted: members left in their original order.
     // No escapes: V8's `JSON.parse` misreads a name that starts with one once it has read a name with a backslash (nodejs/node#63785).
     const json = fc.jsonValue({ maxDepth: 2 }).filter((value) => !JSON.stringify(value).includes("\\"));
     fc.assert(

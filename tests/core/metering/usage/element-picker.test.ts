@@ -69,7 +69,7 @@ describe("createElementPicker()", () => {
     assert.equal(rest.value("a"), 1);
   });
 
-  // Planted: the name's bytes so far, or the backslash, forgotten at a cut; the array's name not forgotten behind its comma.
+  // Planted: the bytes of the name so far, or the backslash, lost at a cut; the array's name not reset after its comma.
   it("agrees with JSON.parse, however the text is split", () => {
     const word = fc.constantFrom("items", "n", "in", "m", "a", 'q"', "b\\", "[{", "");
     const value = fc.letrec((tie) => ({

@@ -49,7 +49,7 @@ describe("readFormFields()", () => {
       assert.deepEqual(read(body), fields);
     });
 
-  // Planted once: the search for the next part begun at the boundary just found, which never ended.
+  // Planted once: the search for the next part started at the boundary just found, which never ended.
   it("terminates for any bytes", () => {
     const piece = fc.constantFrom("--b", "\r\n", "\r\n\r\n", 'name="model"', "x", "--", "\n", "--b\r\n");
     fc.assert(

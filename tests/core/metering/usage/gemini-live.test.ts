@@ -17,7 +17,7 @@ function liveRoute(model: string | null = null): MeteredRoute {
   return { ...route, model };
 }
 
-/** What each message ends, null for those that end nothing. */
+/** What each message completes; null if it completes nothing. */
 function readEach(messages: readonly unknown[], model?: string): (UsageReport | null)[] {
   const reader = createMessageUsageReader(liveRoute(model));
   return messages.map((message) =>

@@ -154,7 +154,7 @@ describe("geminiGenerate", () => {
   });
 
   it("splits the total into parts that sum to it", () => {
-    // Planted: thoughts taken as a part of the candidates.
+    // Planted: thoughts counted as part of the candidates.
     const count = fc.integer({ min: 0, max: 5000 });
     fc.assert(
       fc.property(

@@ -28,7 +28,7 @@ describe("createKeyFinder()", () => {
     });
 
   it("agrees with a plain search", () => {
-    // Planted: the shift of a byte that stands in two keys taken from the longer one.
+    // Planted: the shift of a byte that occurs in two keys taken from the longer one.
     const shard = fc.constantFrom('"', "usage", "error", "Metadata", ":", "1", " ", "x", "us", "er", "null");
     fc.assert(
       fc.property(fc.array(shard, { maxLength: 25 }), (shards) => {

@@ -24,7 +24,7 @@ describe("pickedFromValue()", () => {
         [null, undefined, null],
       );
     assert.equal(pickedFromValue(null).text("a"), null);
-    // As one is that nests deeper than the stack goes, which is elsewhere in each runtime.
+    // As deep as the stack allows, which differs between runtimes.
     const unwritable = {
       toJSON() {
         throw new RangeError("too deep");

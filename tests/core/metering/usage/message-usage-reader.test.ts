@@ -17,7 +17,7 @@ function socketRoute(host: string, path: string): MeteredRoute {
 const RESPONSES = socketRoute("api.openai.com", "/v1/responses");
 const REALTIME = socketRoute("api.openai.com", "/v1/realtime?model=gpt-realtime");
 
-/** The reports of all messages, which are objects or texts. */
+/** Returns the reports on all messages, which are objects or texts. */
 function readAll(route: MeteredRoute, ...messages: readonly (object | string)[]): UsageReport[] {
   const reader = createMessageUsageReader(route);
   return messages

@@ -44,7 +44,7 @@ describe("openaiImages", () => {
     assert.deepEqual(countsOf(report), [300, null, null, null, 1_000, null]);
     assert.deepEqual(report.extras, { image_input_tokens: 250, image_output_tokens: 1_000 });
     assert.equal(report.tokensComplete, true);
-    // $5 text in, $8 image in, $32 image out for a million.
+    // $5 text in, $8 image in, $32 image out per million.
     assert.equal(
       price(report, "gpt-image-1.5", "image").costPicoUsd,
       50n * 5_000_000n + 250n * 8_000_000n + 1_000n * 32_000_000n,
@@ -99,7 +99,7 @@ describe("openaiTranscriptions", () => {
     const report = readAnswer(TRANSCRIPTIONS, '{"text":"hi","usage":{"type":"duration","seconds":90}}');
     assert.deepEqual([...countsOf(report), report.tokensComplete], [...NO_COUNTS, true]);
     assert.deepEqual(report.extras, { audio_milliseconds: 90_000 });
-    // $0.36 for an hour.
+    // $0.36 per hour.
     assert.equal(price(report, "whisper-1", "audio").costPicoUsd, 9_000_000_000n);
   });
 

@@ -384,7 +384,7 @@ describe("openaiChat", () => {
   });
 
   it("splits into parts that sum to the provider's totals", () => {
-    // Planted: `cache_write_tokens` not taken out of the prompt.
+    // Planted: `cache_write_tokens` not subtracted from the prompt.
     const count = fc.integer({ min: 0, max: 5000 });
     fc.assert(
       fc.property(

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { PROVIDERS } from "../../../../core/metering/usage/providers.ts";
 import { matchUrl, registry } from "./registry.rig.ts";
 
-/** A request to each built-in host that is not one of the large makers', which `registry.test.ts` has. */
+/** A request to each built-in host except those of the large makers, which `registry.test.ts` covers. */
 const hosts: Record<string, string> = {
   "POST https://api.githubcopilot.com/chat/completions": "github-copilot openai.chat chat plan",
   "POST https://api.individual.githubcopilot.com/responses": "github-copilot openai.responses chat plan",

@@ -4,7 +4,7 @@ import type { RouteMatch } from "../../../../core/metering/usage/route.ts";
 /** The registry of the built-in providers. */
 export const registry = createRegistry();
 
-/** Describes a match: `provider api kind [model] [streaming] [flags] [billing] [+extras]`, or what else it is. */
+/** Describes a match: `provider api kind [model] [streaming] [flags] [billing] [+extras]`, or why there is none. */
 export function spell(match: RouteMatch): string {
   if (match.kind === "not_provider") return match.kind;
   if (match.kind !== "metered") return `${match.provider} ${match.kind}`;

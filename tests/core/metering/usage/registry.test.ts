@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createRegistry } from "../../../../core/metering/usage/registry.ts";
 import { matchUrl, registry, spell } from "./registry.rig.ts";
 
-/** Domains with two labels that hold nothing but what is listed: a provider's own, and Azure's for API gateways. */
+/** Domains with two labels below which there are only listed hosts: a provider's own, and Azure's for API gateways. */
 const isSmallDomain = new Set([
   "openrouter.ai",
   "ollama.com",
@@ -479,7 +479,7 @@ describe("createRegistry()", () => {
   it("names every host that it matches, so that the local CA may sign for it and for nothing above it", () => {
     for (const host of registry.hosts) {
       assert.match(host, /^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+$/);
-      // What a name constraint permits: the name and all below. Clouds' own parents must not be among them.
+      // A name constraint permits the name and everything below it. Parents shared by a cloud's customers must not be included.
       assert.ok(host.replace("*.", "").split(".").length >= (isSmallDomain.has(host) ? 2 : 3), host);
     }
     for (const parent of [

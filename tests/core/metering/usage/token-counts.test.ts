@@ -20,7 +20,7 @@ describe("addCounts()", () => {
 
 describe("splitTotal()", () => {
   it("sums to the total, is never negative, and reports if the parts exceed it", () => {
-    // Planted: the rest taken as total minus all parts.
+    // Planted: the rest computed as the total minus all parts.
     const count = fc.nat(10);
     fc.assert(
       fc.property(count, fc.array(fc.option(count), { maxLength: 3 }), (total, parts) => {

@@ -296,7 +296,7 @@ describe("createUsageReader()", () => {
     assert.deepEqual(countsOf(end(true)), counts);
   });
 
-  // One answer of each framing and API, with quotes, escapes and bytes beyond ASCII where cuts could hurt.
+  // One response of each framing and API, with quotes, escapes and non-ASCII bytes where cuts could cause errors.
   const samples: [url: string, body: string, status: number][] = [
     [
       ADDRESSES.chat,

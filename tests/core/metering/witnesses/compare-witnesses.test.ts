@@ -419,7 +419,7 @@ describe("compareWitnesses()", () => {
         );
       fc.assert(
         fc.property(anything, (given) => {
-          // Calls with the same counts at the same time may be joined either way, so only distinct ones are compared.
+          // Calls with equal counts at the same time may be joined either way, so only distinct ones are compared.
           const vectors = given.wire.map((each) => JSON.stringify(each.tokens));
           fc.pre(new Set(vectors).size === vectors.length);
           assert.deepEqual(key({ ...given, wire: given.wire.toReversed() }), key(given));

@@ -9,7 +9,7 @@ import type { TokenCounts } from "../../../../core/values/record.ts";
 /** The time of the samples. */
 export const NOON = Date.UTC(2026, 10, 20, 12);
 
-/** Counts of a call: each call of a sample has its own. */
+/** The counts of a call: each call of a sample has different ones. */
 export const counts = (input: number, output = 7): TokenCounts => ({
   promptTokens: input,
   cacheReadTokens: 100,
@@ -79,7 +79,7 @@ export const reported = (id: string, members: Partial<ClientReport> = {}): Clien
   ...members,
 });
 
-/** Evidence in UTC, after an installation long ago. */
+/** Evidence in UTC, long after the installation. */
 export const evidence = (members: Partial<Evidence>): Evidence => ({
   ...{ wire: [], log: [], client: [], faults: new Map(), firstWireAt: 0 },
   dayOf: (at) => new Date(at).toISOString().slice(0, 10),

@@ -249,7 +249,7 @@ describe("resolveConfig()", () => {
   });
 
   it("reads TOML dates for upload_from and for the first day of an operator's rate", () => {
-    // What the parser gives for a local date: `toISOString()` has no time in it.
+    // The parser returns this for a local date: its `toISOString()` has no time.
     class LocalDate extends Date {
       override toISOString(): string {
         return super.toISOString().slice(0, 10);
@@ -698,7 +698,7 @@ describe("resolveConfig()", () => {
     );
   });
 
-  // Planted and found: a section reader that trusted `Object.entries(null)`; an integer reader that let 1.5 pass.
+  // Planted and found: a section reader that trusted `Object.entries(null)`; an integer reader that accepted 1.5.
   it("never throws, and returns values within their bounds, for any file", () => {
     const keys = fc.constantFrom(
       "proxy",
@@ -799,7 +799,7 @@ describe("parseDuration()", () => {
 });
 
 describe("resolveConfig() of rules for projects", () => {
-  /** The ways in which a person may write one of few projects. */
+  /** The spellings of a few projects. */
   const spelling = fc
     .tuple(
       fc.constantFrom("web", "my-shop", "a/b"),
@@ -818,7 +818,7 @@ describe("resolveConfig() of rules for projects", () => {
     maxLength: 12,
   });
 
-  // Planted: the last spelling wins, and the first one; both fell at once.
+  // Planted: the last spelling wins, and the first one; both failed at once.
   it("gives precedence to the rule that keeps data on this machine over other spellings of the project", () => {
     fc.assert(
       fc.property(rules, (given) => {

@@ -14,7 +14,7 @@ import type { DoctorFacts } from "../../../../core/operations/doctor/doctor-fact
 const DAY_MS = 86_400_000;
 const now = Date.parse("2026-11-21T12:00:00Z");
 
-/** A machine on which all is well. */
+/** A machine without problems. */
 const well: DoctorFacts = {
   now,
   platform: "linux",

@@ -30,7 +30,7 @@ describe("insertMember()", () => {
 });
 
 describe("removeMember()", () => {
-  // Found an object without its first comma, when the inserted text lacked it.
+  // Found: an object without its first comma, when the inserted text lacked it.
   it("restores the original bytes", () => {
     const texts = fc.oneof(
       fc.constantFrom("", " \n", "{}", "{ }\n", '{\r\n\t"a" : [1, 2]}'),

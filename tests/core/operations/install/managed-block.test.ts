@@ -53,7 +53,7 @@ describe("insertBlock()", () => {
 });
 
 describe("removeBlock()", () => {
-  // Planted to see it fail: a separator that is always taken away, and one that is forgotten.
+  // Planted and found: a separator that is always removed, and one that is never removed.
   it("restores the original bytes", () => {
     const text = fc.string({
       unit: fc.constantFrom("a", "\n", "\r", "#", " ", "\u00e9"),

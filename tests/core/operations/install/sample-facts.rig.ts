@@ -1,9 +1,9 @@
 import type { InstallFacts } from "../../../../core/operations/install/plan-install.ts";
 
-/** Words that every kind of file has to write in its own way. */
+/** Values that every file format must escape in its own way. */
 export const specialCharacters = "a b'c\"d$HOME`e`\\f%g&<h>";
 
-/** A Linux machine with everything that the plan knows. */
+/** A Linux machine with everything that the plan can use. */
 export const linuxFacts = (more: Partial<InstallFacts> = {}): InstallFacts => ({
   program: {
     nodePath: "/opt/node/bin/node",

@@ -92,7 +92,7 @@ describe("isTrustRecorded()", () => {
     const trust = commands({ id: "ca-p11-kit" });
     assert.equal(isTrustRecorded(record(trust)), true);
     assert.equal(isTrustRecorded(record(trust, "intended")), false);
-    // Firefox's own store, and what only collects bundles.
+    // Firefox's own store, and programs that only collect bundles.
     for (const id of ["ca-nss", "ca-collect-after", "service"])
       assert.equal(isTrustRecorded(record(commands({ id }))), false, id);
     assert.equal(isTrustRecorded(null), false);

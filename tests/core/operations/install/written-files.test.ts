@@ -28,7 +28,7 @@ import {
 } from "../../../../core/operations/install/service-files.ts";
 import { linuxFacts, specialCharacters } from "./sample-facts.rig.ts";
 
-/** The reason to skip a test whose parser is not on this machine. */
+/** The reason to skip a test whose parser is not installed. */
 const without = (program: string): string | false =>
   spawnSync(program, ["--version"]).error === undefined ? false : `there is no ${program} here`;
 
@@ -127,7 +127,7 @@ describe("systemd units", { skip: without("systemd-analyze") }, () => {
   it("are approved by systemd-analyze verify", () => {
     const units = join(folder, "units");
     mkdirSync(units);
-    // It wants the program to be there.
+    // The parser checks that the program exists.
     const real = { ...program, nodePath: process.execPath };
     writeFileSync(join(units, "meter.service"), systemdService(real));
     writeFileSync(join(units, "meter.socket"), systemdSocket({ host: "127.0.0.1", port: 8081 }));
@@ -146,13 +146,13 @@ describe("systemd units", { skip: without("systemd-analyze") }, () => {
   });
 });
 
-/** What a daemon writes of itself, as `cli/commands/start/run-daemon.ts` does. */
+/** What a daemon writes about itself, as in `cli/commands/start/run-daemon.ts`. */
 const stateOf = (pid: number, start: number | null = null) => {
   const began = start === null ? {} : { process_start: start };
   return `${JSON.stringify({ pid, ...began, version: "0.4.0", proxy_port: 8081 }, null, 2)}\n`;
 };
 
-/** The fields of `/proc/<pid>/stat` from the state on. */
+/** The fields of `/proc/<pid>/stat` from the state onwards. */
 const statOf = (pid: number): string[] =>
   readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
 
@@ -210,7 +210,7 @@ describe("start files of shells", () => {
       const state = join(home, "daemon.json");
       const file = join(home, name);
       writeFileSync(file, (shell === "fish" ? fishFile : shellFile)({ LED: "here", ALSO: "here" }, state));
-      // A process that ended stands for a daemon that was killed: its file is still there.
+      // A process that has ended stands for a killed daemon: its file still exists.
       const ended = spawnSync(process.execPath, ["-e", "console.log(process.pid)"], { encoding: "utf8" });
       const dead = join(home, "dead.json");
       writeFileSync(dead, stateOf(Number(ended.stdout)));
@@ -222,7 +222,7 @@ describe("start files of shells", () => {
       const script = [
         `. '${file}'`,
         sayNow,
-        // What a person sets stays while nothing changes.
+        // A user's setting stays if nothing changes.
         `${set}; __meter_update; ${sayNow}`,
         `cp '${dead}' '${state}'; __meter_update; ${sayNow}`,
         `rm '${state}'; __meter_update; ${sayNow}`,
@@ -258,7 +258,7 @@ describe("start files of shells", () => {
       assert.equal(said(process.pid, began), true);
       assert.equal(said(process.pid, null), true, "a daemon of a version that does not tell");
       assert.equal(said(process.pid, began - 1), false, "another process");
-      // A zombie is a child that ended while its parent, by then a `sleep`, waits for no child.
+      // A zombie is a child that has ended while its parent, by then a `sleep`, does not wait for it.
       const parent = spawn("sh", ["-c", "exec 3<&0; { read _ <&3; } & echo $!; exec sleep 600"], {
         stdio: ["pipe", "pipe", "ignore"],
       });
@@ -344,7 +344,7 @@ describe("sessionFile()", () => {
   }, () => {
     const config = join(folder, "config", "environment.d");
     mkdirSync(config, { recursive: true });
-    // A single quote has no way into the generator's own output, so it is left out here.
+    // The generator's own output cannot contain a single quote, so it is left out here.
     const values = { ...variables, AWKWARD: specialCharacters.replace("'", "") };
     writeFileSync(join(config, "60-meter.conf"), sessionFile(values));
     assert.deepEqual(readdirSync(config), ["60-meter.conf"]);

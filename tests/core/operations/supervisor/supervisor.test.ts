@@ -254,7 +254,7 @@ const moves = fc.array(fc.record({ afterMs: fc.constantFrom(0, 1_000, -5_000), m
 });
 const toEvent = (one: Move, { runNumber }: SupervisorState): SupervisorEvent =>
   "event" in one ? one.event : exited(one.late ? runNumber - 1 : runNumber, one.exit, one.cause);
-/** Most walks begin close to degrading, so that they get there. */
+/** Most walks start close to degrading, so that they reach it. */
 const initial = fc
   .tuple(fc.constantFrom("stopped", "running", "degraded"), fc.constantFrom(0, 7, 8))
   .map(
@@ -274,7 +274,7 @@ describe("properties of core/operations/supervisor", () => {
     delayMs: [RESTART_DELAY_MIN_MS, DEGRADED_RETRY_MS],
   });
 
-  // Planted: exponentialDelay without its cap. Planted: a degraded worker waits as a healthy one does.
+  // Planted: exponentialDelay without its cap. Planted: a degraded worker waits like a healthy one.
   it("waits 1 s to 60 s for a restart, and 300 s while degraded", () => {
     holds(() => (_, __, { state, effects }) => {
       for (const effect of effects) {
@@ -312,7 +312,7 @@ describe("properties of core/operations/supervisor", () => {
         if (effect.kind !== "spawn_worker") continue;
         assert.equal(effect.runNumber, before.runNumber + 1);
         assert.equal(state.runNumber, effect.runNumber);
-        // Only a start of the daemon may find a worker said to run: it went down with the process.
+        // Only a start of the daemon may find a worker stored as running: it ended with the process.
         if (before.status === "running" || before.status === "retrying")
           assert.equal(happened.kind, "started");
       }
@@ -322,7 +322,7 @@ describe("properties of core/operations/supervisor", () => {
 
 function createWorld() {
   const clock = createManualClock(DAY);
-  /** How long the next worker runs before it fails; `null` runs until it is cancelled. */
+  /** How long the next worker runs before it fails; with `null`, until it is cancelled. */
   const facts = { lifeMs: null as number | null };
   let alive = 0;
   let most = 0;
@@ -336,7 +336,7 @@ function createWorld() {
       timers: { restart: { kind: "restart_due" }, proof: { kind: "run_proved" } },
       handlers: {
         spawn_worker({ runNumber }) {
-          // A worker dies with its process, and one that was cancelled has ended before the next begins.
+          // A worker dies with its process, and a cancelled one has ended before the next starts.
           cancel?.();
           alive++;
           most = Math.max(most, alive);
@@ -392,7 +392,7 @@ const commands = [
 ];
 
 describe("core/operations/supervisor in its real driver", () => {
-  // Planted: degraded sets no timer. Planted: the end of an earlier run taken for this one's.
+  // Planted: degraded sets no timer. Planted: the end of an earlier run taken for the current one's.
   it("runs at most one worker, and restarts it until it runs well", async () => {
     await fc.assert(
       fc.asyncProperty(fc.commands(commands, { maxCommands: 30, size: "max" }), async (list) => {

@@ -283,7 +283,7 @@ describe("warmTransition()", () => {
   });
 });
 
-/** A move names a connection by its place among those that exist, so that most events concern one. */
+/** An action names a connection by its position among those that exist, so that most events concern one. */
 type Move =
   | { readonly event: WarmEvent }
   | { readonly kind: "opened" | "lost" | "dial_failed"; readonly place: number; readonly isNetwork: boolean };
@@ -403,7 +403,7 @@ describe("properties of core/operations/warm", () => {
     });
   });
 
-  // Planted: `withTimer` omitted after `lost`. Planted: a closed one stays until the next call.
+  // Planted: `withTimer` omitted after `lost`. Planted: a closed connection stays until the next call.
   it("has the timer set for what is due first, and nothing due is left when it fires", () => {
     holds(() => (before, event, { state }, now) => {
       if (state.status !== "warm") return assert.equal(state.checkAt, null);

@@ -27,7 +27,7 @@ const bad: WatchdogEvent = { kind: "probe_answered", ok: false };
 const next = "set probe 1500";
 const log = "log watchdog.mitm_unhealthy";
 
-/** Five failures in a row that begin at the second, and the effects of the fifth. */
+/** Five failures in a row that start at this second, and the effects of the fifth. */
 function outage(atSeconds: number, fifth: readonly string[]): ReplayLine<WatchdogEvent>[] {
   return [[], [], [log], [], fifth].map((effects, at) => [atSeconds + at, bad, effects]);
 }
@@ -122,7 +122,7 @@ describe("the log lines of core/operations/watchdog", () => {
   });
 });
 
-/** Mostly whole outages, so that walks get to the hour's limit; anything in between; now and then a long wait. */
+/** Mostly whole outages, so that walks reach the hour's limit; also anything in between, and occasionally a long wait. */
 const moves = fc
   .array(
     fc.record({
@@ -157,7 +157,7 @@ describe("properties of core/operations/watchdog", () => {
     delayMs: [1_500, 1_500],
   });
 
-  // Planted: `<=` where restarts are compared with 3. Planted: the restarts of the last half hour are kept.
+  // Planted: `<=` where restarts are compared with 3. Planted: only restarts of the last half hour are kept.
   it("never restarts more than three times within any hour", () => {
     holds(() => {
       const restarts: number[] = [];
@@ -169,7 +169,7 @@ describe("properties of core/operations/watchdog", () => {
     });
   });
 
-  // Planted: 4 failures restart. Planted: an answer leaves the count as it is. Planted: exhausted at the 4th failure.
+  // Planted: 4 failures restart. Planted: an answer does not reset the count. Planted: exhausted at the 4th failure.
   it("restarts or gives up only after five failures in a row, and gives up only after three restarts", () => {
     holds(() => {
       let failures = 0;

@@ -191,7 +191,7 @@ describe("reconcile()", () => {
   });
 
   it("is exact and good for equal rows, and never both if a row is lost", () => {
-    // Planted: `promptTokens` left out of the compared fields, with requests equal; seen to fail.
+    // Seen to fail with `promptTokens` left out of the compared fields, with requests equal.
     const size = fc.integer({ min: 1, max: 5 });
     const anyRow = fc.record({ day: fc.constantFrom("2026-11-19", "2026-11-20"), size });
     fc.assert(

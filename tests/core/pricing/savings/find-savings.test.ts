@@ -39,7 +39,7 @@ describe("findSavings()", () => {
     const rows: [what: string, fields: Partial<ModelUsage>, found: [string, bigint | null][]][] = [
       ["nothing", {}, []],
       ["writes that nobody read", { cacheWriteTokens: 100 }, [["cache_written_unread", 25_000_000n]]],
-      // 25,000,000 more for the writes; each token read saves 900,000.
+      // The writes cost 25,000,000 more; each token read saves 900,000.
       ["some read", { cacheWriteTokens: 100, cacheReadTokens: 27 }, [["cache_written_unread", 700_000n]]],
       [
         "writes that a plan may cover",

@@ -112,7 +112,7 @@ describe("parsePriceList() of LiteLLM's list", () => {
       audio_output_tokens: "80",
     });
     assert.deepEqual(find("cohere", "rerank-v3.5")[0]?.extras, { search_units: "2000" });
-    // $0.006 a minute is $0.36 an hour.
+    // $0.006 per minute is $0.36 per hour.
     assert.deepEqual(find("openai", "whisper-1")[0]?.extras, { audio_milliseconds: "360000" });
     assert.deepEqual(find("mistral", "mistral-ocr-latest")[0]?.extras, {
       document_pages: "1000",
@@ -551,7 +551,7 @@ describe("parsePriceList() of a list that is not as it should be", () => {
   });
 
   it("never throws, and returns only rates that readPublishedRate() can check", () => {
-    // Planted: a field read from a null entry; seen to fail.
+    // Seen to fail with a field read from a null entry.
     const value = fc.letrec((tie) => ({
       json: fc.oneof(
         { maxDepth: 5 },

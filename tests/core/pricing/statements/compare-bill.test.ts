@@ -53,7 +53,7 @@ function compare(
   return compareBill(billOf(lines, format), ownOf(records), format, firstDay);
 }
 
-/** The rows that do not agree: model, reasons with their part of the difference, unknown rest. */
+/** Returns the rows that do not agree: model, reasons with their part of the difference, unknown rest. */
 const differing = (...given: Parameters<typeof compare>) =>
   compare(...given)
     .rows.filter((row) => !isAgreeing(row))
@@ -67,7 +67,7 @@ const agreeing = [input(USD), output(USD / 2n)];
 const tokens = usage(1_000_000n, 100_000n);
 
 describe("compareBill()", () => {
-  // Seen to fail with a reason whose amount was not taken from the rest.
+  // Seen to fail with a reason whose amount was not subtracted from the rest.
   it("splits every difference into its reasons and the unknown rest", () => {
     const aLine = fc.record({
       date: fc.constantFrom("2026-05-11", "2026-05-12", "2026-05-13"),
@@ -250,7 +250,7 @@ describe("compareBill()", () => {
     assert.deepEqual(differing([line({ costPicoUsd: USD }), tokens], [aRecord()]), [
       [model, [["rate", -USD / 2n]], 0n],
     ]);
-    // A usage file alone bills nothing of this model.
+    // A usage file alone bills nothing for this model.
     assert.deepEqual(differing([tokens, input(USD, { model: "other" })], [aRecord()])[0], [
       model,
       [],
@@ -283,12 +283,12 @@ describe("compareBill()", () => {
       );
     const amount = (3n * USD) / 2n;
     assert.deepEqual(reasons(moved, [late]), [[["midnight", -amount]], [["midnight", amount]]]);
-    // Half of it on the next day shows nothing.
+    // Half of it on the next day proves nothing.
     assert.deepEqual(reasons([input(USD, next)], [late]), [
       [["calls_only_here", -amount]],
       [["calls_not_here", USD]],
     ]);
-    // A day without a next one, and one before the first call, are not compared.
+    // A day without a next day, and one before the first call, are not compared.
     assert.deepEqual(reasons([], [late]), [[["calls_only_here", -amount]]]);
     assert.deepEqual(reasons(moved, [late], "2026-05-13"), [
       [["before_first_record", -amount]],
@@ -312,7 +312,7 @@ describe("compareBill()", () => {
     );
   });
 
-  // Seen to fail when the key of such a model was that of the fees.
+  // Seen to fail when such a model had the same key as the fees.
   it("compares a model whose name has no Latin letters, or no letters", () => {
     for (const name of ["通义千问", "–"]) {
       const fee = line({ kind: "fee", model: null, costPicoUsd: CENT });
@@ -369,7 +369,7 @@ describe("compareBill()", () => {
     assert.deepEqual(compare([tokens], [], { format: USAGE }).rows[0]?.reasons, [
       { kind: "calls_not_here", picoUsd: null },
     ]);
-    // Calls without a price may be why, although no cost differs.
+    // Calls without a price may be the reason, although no cost differs.
     const unpriced = aRecord({ costPicoUsd: null, tokensComplete: false });
     assert.deepEqual(
       compare([more], [unpriced], { format: USAGE }).rows[0]?.reasons.map(({ kind }) => kind),

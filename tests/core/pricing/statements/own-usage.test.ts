@@ -40,7 +40,7 @@ describe("addOwnRecord()", () => {
     });
   });
 
-  // Seen to fail with labels that were compared with their medium, such as "audio input".
+  // Seen to fail with labels such as "audio input" that were compared with their medium.
   it("takes searches as a fee, and audio as tokens", () => {
     const search = aRecord({ usageExtras: { web_search_requests: 2 } });
     assert.equal([...ownOf([search]).values()][0]?.fees, (2n * USD) / 100n);
@@ -78,7 +78,7 @@ describe("addOwnRecord()", () => {
     assert.deepEqual([usage?.costPicoUsd, usage?.partCosts], [7n, {}]);
   });
 
-  // Seen to fail with names of tiers as they were sent.
+  // Seen to fail with the names of tiers as sent.
   it("names service tiers as statements do", () => {
     const tiers = ["SERVICE_TIER_FLEX", "fast", "auto", "standard", null];
     const [usage] = ownOf(tiers.map((serviceTier) => aRecord({ serviceTier, costPicoUsd: 1n }))).values();

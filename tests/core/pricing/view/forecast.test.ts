@@ -41,7 +41,7 @@ describe("forecastMonth()", () => {
       days: daysBefore(today, 80, value),
       todaySoFar: 4n,
     });
-    // 22 days passed: 15 weekdays and 7 days of weekends. Today makes up to 10; then four weekdays, a weekend and a Monday.
+    // 22 days have passed: 15 weekdays and 7 weekend days. Today reaches 10; then four weekdays, a weekend and a Monday.
     assert.deepEqual([toDate, days], [15n * 10n + 7n + 4n, 56]);
     const expected = 15n * 10n + 7n + 10n + 4n * 10n + 2n + 10n;
     assert.deepEqual(estimate, { expected, low: expected, high: expected });

@@ -23,7 +23,7 @@ function planOf(query: UsageQuery): UsagePlan {
   return result.ok ? result.plan : assert.fail(result.detail);
 }
 
-/** A request as a test sees it: its keys, its bucket, and which period it is in. */
+/** A request as a test sees it: its keys, its bucket and its period. */
 interface Request {
   readonly by: string | null;
   readonly thenBy: string | null;

@@ -8,10 +8,10 @@ import {
   USAGE_PERIODS,
 } from "../../../../core/wire/usage.ts";
 
-/** Dimensions that take any text. */
+/** Dimensions that accept any text. */
 const OPEN_DIMENSIONS = ["project", "branch", "model", "client", "session"] as const;
 
-/** Whatever a URL must escape, and the empty value. */
+/** Everything that a URL must escape, and the empty value. */
 const aValue = fc.string({
   unit: fc.constantFrom("a", "b", "&", "=", "+", "%", "#", "/", " ", ".", "é", "\u202e", "😀"),
   maxLength: 5,

@@ -91,7 +91,7 @@ describe("wordingHash()", () => {
     );
   });
 
-  // Seen to fail with the strings joined by "\n", and with lone halves of pairs encoded as U+FFFD.
+  // Seen to fail with the strings joined by "\n", and with lone surrogates encoded as U+FFFD.
   it("differs for any two different wordings", () => {
     const text = fc.string({
       unit: fc.constantFrom('"', ",", "\n", "\ud83d", "\ufffd"),

@@ -12,7 +12,7 @@ const now = Date.UTC(2026, 10, 21);
 const active = { deletedAt: null };
 const deleted = { deletedAt: now };
 
-/** docs/specification.md#deletion. */
+/** Source: docs/specification.md#deletion. */
 describe("softDelete()", () => {
   it("active -> soft-deleted: deleted_at is stamped", () =>
     assert.deepEqual(softDelete(active, now), deleted));

@@ -22,12 +22,12 @@ const view = (number: number): PromptView => ({
   viewed_at: new Date(Date.UTC(2026, 10, 21) + number).toISOString(),
   client_ip: null,
   user_agent: "browser",
-  // As rows from before hashes were named, rows of one side, and rows of both.
+  // Rows from before hashes were named, rows of one side, and rows of both.
   request_sha256: number % 3 === 0 ? null : "a".repeat(64),
   response_sha256: number % 3 === 1 ? "b".repeat(64) : null,
 });
 
-/** A chain of so many rows, and the head after each of them, the empty one first. */
+/** Returns a chain of this number of rows, and the head after each of them, starting with the empty one. */
 function chainOf(length: number): { rows: LedgerRow[]; heads: LedgerHead[] } {
   const rows: LedgerRow[] = [];
   const heads = [emptyHead("w1")];
@@ -39,7 +39,7 @@ function chainOf(length: number): { rows: LedgerRow[]; heads: LedgerHead[] } {
   return { rows, heads };
 }
 
-/** The same rows with a chain computed anew from the first that does not fit: what a careful forger does. */
+/** Returns the rows with a chain recomputed from the first mismatch: what a careful forger does. */
 function rechain(rows: readonly PromptView[]): LedgerRow[] {
   let head = emptyHead("w1");
   return rows.map((row) => {
@@ -73,7 +73,7 @@ describe("appendPromptView()", () => {
     assert.throws(() => appendPromptView(lastHead, { ...view(6), workspace_id: "w2" }, sha256), RangeError);
   });
   it("keeps two formats, the second for rows with body hashes", () => {
-    // printf '["meter-prompt-view-1","w1",1,"0…0","v1",…]' | sha256sum: rows that are stored depend on it.
+    // printf '["meter-prompt-view-1","w1",1,"0…0","v1",…]' | sha256sum: stored rows depend on it.
     const plain = { ...view(1), request_sha256: null, response_sha256: null };
     assert.equal(
       hashRow(plain, 1, GENESIS_HASH, sha256),
@@ -180,7 +180,7 @@ describe("verifyLedger()", () => {
   /** Every way to change a list of rows without touching its end. */
   type Tampering =
     | { kind: "edit"; at: number; field: keyof LedgerRow; text: string }
-    /** An edit with the row's own hash computed anew. */
+    /** An edit with the row's own hash recomputed. */
     | { kind: "forge"; at: number }
     | { kind: "delete"; at: number }
     | { kind: "insert"; at: number; from: number }
@@ -195,7 +195,7 @@ describe("verifyLedger()", () => {
       field: fc.constantFrom(...fields),
       text: fc.constantFrom("", "w2", "1", "0".repeat(64), "null"),
     }),
-    // Not the last: what is hashed anew up to the end, and a cut tail, only the head shows.
+    // Not the last row: only the head reveals a chain that was rehashed to the end, or a cut tail.
     fc.record({ kind: fc.constant("forge" as const), at: fc.nat(3) }),
     fc.record({ kind: fc.constant("delete" as const), at: fc.nat(3) }),
     fc.record({ kind: fc.constant("insert" as const), at: fc.nat(5), from: place }),
@@ -222,7 +222,7 @@ describe("verifyLedger()", () => {
 
   const isSame = (some: readonly LedgerRow[]) => JSON.stringify(some) === JSON.stringify(rows);
 
-  // Seen to fail with `client_ip` left out of what is hashed, and with the link not compared.
+  // Seen to fail with `client_ip` left out of the hash, and with the link not compared.
   it("detects every edit, deletion, insertion and reordering, with or without a head", () => {
     fc.assert(
       fc.property(tampering, fc.constantFrom(null, ...heads), (how, head) => {
@@ -240,14 +240,14 @@ describe("verifyLedger()", () => {
         const kept = how.kind === "edit" && ["workspace_id", "seq", "prev_hash", "hash"].includes(how.field);
         const tampered = rechain(tamper(rows, kept ? { kind: "delete", at: 0 } : how));
         const verdict = verify(tampered, lastHead);
-        // A row behind the head's is a later one: nothing tells a forged from a real one there.
+        // A row after the head is a later one: nothing distinguishes a forged row from a real one there.
         assert.equal(verdict.ok, isSame(tampered.slice(0, 5)));
       }),
       { numRuns: 1_000 },
     );
   });
 
-  // Seen to fail with a head beyond the last row taken for an older one.
+  // Seen to fail with a head after the last row taken for an older one.
   it("detects every truncation up to the head", () => {
     fc.assert(
       fc.property(fc.nat(5), fc.nat(5), (kept, saved) => {

@@ -21,7 +21,7 @@ import { policyOf, sampleRecord } from "./sample-record.rig.ts";
 
 const ID_KEY = "1d".repeat(32);
 
-/** The form of an id that is sent, computed by Node. */
+/** The hashed form of an id that is sent, computed by Node. */
 const hmac = (id: string) =>
   createHmac("sha256", Buffer.from(ID_KEY, "hex")).update(id).digest("hex").slice(0, 32);
 
@@ -31,7 +31,7 @@ function send(local: LocalRecord, policy: UploadPolicy = policyOf("full")): Meta
   return outgoing.record;
 }
 
-/** The field names that the outgoing type has. What is in it can't be sent by mistake: the compiler would refuse this. */
+/** The field names of the outgoing type. The compiler refuses a field that is not in it, so it can't be sent by mistake. */
 const neverSent: readonly Exclude<
   "error_message_hash" | "prompt" | "completion" | "body" | "host" | "client",
   UploadField
@@ -62,7 +62,7 @@ describe("toOutgoingRecord()", () => {
       rates_source: "bundled",
       service_tier: "standard",
       usage_extras: { web_search_requests: 1 },
-      // The sample is of an agent's log, which states no latency.
+      // The sample is from an agent's log, which has no latency.
       latency_ms: null,
       ttfb_ms: 301,
       http_status: 429,
@@ -239,7 +239,7 @@ describe("toOutgoingRecord()", () => {
     perProject: fc.constant({}),
   });
 
-  // Seen to fail with texts not cut, with U+0000 kept, with latencies not rounded, and with statuses of 200.5.
+  // Seen to fail with texts not cut, U+0000 kept, latencies not rounded, and a status of 200.5.
   it("makes a record that the cloud accepts from any record and policy, through JSON", () => {
     fc.assert(
       fc.property(anyRecord, anyPolicy, (local, policy) => {
@@ -253,7 +253,7 @@ describe("toOutgoingRecord()", () => {
     );
   });
 
-  // Seen to fail with overrides asked after the preset, and with `source_workdir` in `standard`.
+  // Seen to fail with overrides applied before the preset, and with `source_workdir` in `standard`.
   it("sends exactly the policy's fields", () => {
     const everything = send(sampleRecord);
     fc.assert(

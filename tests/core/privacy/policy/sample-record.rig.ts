@@ -2,7 +2,7 @@ import type { UploadPolicy } from "../../../../core/privacy/policy/upload-policy
 import type { RequestRecord } from "../../../../core/values/record.ts";
 import { UNKNOWN_FIELDS } from "../../../../core/values/record-fields.ts";
 
-/** A record in which every field says something, each its own value. */
+/** A record in which every field has a distinct value. */
 export const sampleRecord: RequestRecord = {
   ...UNKNOWN_FIELDS,
   requestId: "01994b8e-7c00-7000-8000-000000000000",
@@ -62,7 +62,7 @@ export const sampleRecord: RequestRecord = {
   logLine: 12,
 };
 
-/** A policy of a preset alone, and what is set beside it. */
+/** A policy with this preset and these overrides. */
 export function policyOf(preset: UploadPolicy["preset"], rest: Partial<UploadPolicy> = {}): UploadPolicy {
   return { preset, fields: {}, perProject: {}, ...rest };
 }

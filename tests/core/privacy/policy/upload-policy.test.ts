@@ -13,7 +13,7 @@ import {
 import { metadataRecordSchema } from "../../../../core/wire/metadata-record.ts";
 import { policyOf } from "./sample-record.rig.ts";
 
-/** docs/specification.md#metadata-batch: what each preset adds to the one before. */
+/** What each preset adds to the previous one. Source: docs/specification.md#metadata-batch. */
 const required = ["request_id", "requested_at", "provider", "model"];
 const minimal = [
   ...[

@@ -10,7 +10,7 @@ const redact = createRedact();
 const ALNUM = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const pick = createPick(9);
 
-/** What is matched plainly, by rule. */
+/** Returns what is matched without decoding, by rule. */
 const SECRETS: readonly (readonly [rule: string, text: string])[] = [
   ["provider_api_key", `sk-ant-api03-${draw(pick, ALNUM, 93)}AA`],
   ["cloud_key", `AKIA${draw(pick, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)}`],

@@ -13,7 +13,7 @@ const isFound = (text: string, secret: string): boolean => {
 };
 
 describe("named_secret", () => {
-  // The whole table is a part of the attack suite.
+  // The whole table is part of the attack suite.
   it("finds 95% of random values under secret names, in each format 90%", () => {
     const pick = createPick(5);
     let all = 0;

@@ -12,7 +12,7 @@ function redacted(text: string): { text: string; summary: readonly string[] } {
   return { text: result.text, summary: result.summary };
 }
 
-/** Made-up values, put together here so that no scanner takes this file for a leak. */
+/** Made-up values, assembled here so that scanners do not report this file as a leak. */
 const filler = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gJ5kL7nP9rS1uV3xY5zA7cE9fG1hJ3kM5nP7rT9vX1zB3";
 const take = (length: number): string => filler.repeat(4).slice(0, length);
 const hex = (length: number): string => "0123456789abcdef".repeat(8).slice(0, length);
@@ -251,7 +251,7 @@ describe("createRedact()", () => {
     assert.deepEqual(redact("a".repeat(MAX_REDACTED_LENGTH + 1)), { ok: false, reason: "too_long" });
   });
 
-  /** Every way in which JSON may write a character inside a string. */
+  /** Every spelling of a character in a JSON string. */
   const escapes: readonly ((character: string) => string)[] = [
     (character) => JSON.stringify(character).slice(1, -1),
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
@@ -264,7 +264,7 @@ describe("createRedact()", () => {
         (escapes[choices[index % choices.length] as number] as (c: string) => string)(character),
       )
       .join("");
-  /** What may stand around a secret: words, quotes, white space, and signs that are in no secret. */
+  /** What may surround a secret: words, quotes, white space, and characters that occur in no secret. */
   const around = fc.string({
     unit: fc.constantFrom("q", " ", "\n", '"', "(", "é", "\\", ";"),
     maxLength: 12,
@@ -272,7 +272,7 @@ describe("createRedact()", () => {
   });
 
   // Seen to fail with `\n` left out of the unescaped view, with `\u0041` or the `\u005c` of a backslash not read, with
-  // the second look at tokens behind a backslash left out, and with a boundary asked before a token.
+  // the second check of tokens after a backslash left out, and with a boundary required before a token.
   it("finds a planted secret at any position and in any JSON encoding, nested twice", () => {
     fc.assert(
       fc.property(
@@ -289,7 +289,7 @@ describe("createRedact()", () => {
             JSON.stringify(before).slice(1, -1) + escaped(secret, choices) + escaped(` ${after}`, choices);
           for (let level = 1; level < depth; level += 1) {
             text = JSON.stringify(text).slice(1, -1);
-            // The second way in which JSON may write a backslash.
+            // The second spelling of a backslash in JSON.
             if (choices[0] === 1) text = text.replaceAll("\\\\", "\\u005c");
           }
           if (depth === 0) text = `${before}${secret} ${after}`;
@@ -304,7 +304,7 @@ describe("createRedact()", () => {
     );
   });
 
-  // Seen to fail with the shortest length asked of a token that the text's end cuts off.
+  // Seen to fail with the minimum length required of a token that the end of the text cuts off.
   it("finds a secret truncated by the end of the text", () => {
     fc.assert(
       fc.property(fc.constantFrom(...secrets), fc.nat(200), ([rule, secret], cut) => {
@@ -338,7 +338,7 @@ describe("createRedact()", () => {
     );
   });
 
-  // Seen to fail with a character written that was not there.
+  // Seen to fail with a character in the output that was not in the input.
   it("changes only what it marks", () => {
     const unit = fc.constantFrom(
       "a",

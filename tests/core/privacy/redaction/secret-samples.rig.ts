@@ -1,9 +1,9 @@
 /**
- * Made-up secrets and the texts in which they occur, put together at run time, so that no scanner takes the repository for
+ * Made-up secrets and the texts in which they occur, assembled at run time, so that scanners do not report the repository
  * a leak.
  */
 
-/** Picks a whole number below `bound`, the same ones for the same seed. */
+/** Returns an integer below `bound`, the same sequence for the same seed. */
 export function createPick(seed: number): (bound: number) => number {
   let state = seed;
   return (bound) => {
@@ -22,11 +22,11 @@ const DIGITS = "0123456789";
 const LOWER = "abcdefghijklmnopqrstuvwxyz";
 const UPPER = LOWER.toUpperCase();
 
-/** Characters of an alphabet, drawn at random. */
+/** Returns random characters of an alphabet. */
 export const draw = (pick: (bound: number) => number, alphabet: string, length: number): string =>
   Array.from({ length }, () => alphabet[pick(alphabet.length)]).join("");
 
-/** What generators of secrets give. */
+/** What secret generators produce. */
 export const VALUE_KINDS: readonly ValueKind[] = [
   { name: "hex, 128 bits", make: (pick) => draw(pick, `${DIGITS}abcdef`, 32) },
   { name: "hex, 256 bits", make: (pick) => draw(pick, `${DIGITS}abcdef`, 64) },
@@ -41,7 +41,7 @@ export const VALUE_KINDS: readonly ValueKind[] = [
   { name: "base 36, 24", make: (pick) => draw(pick, DIGITS + LOWER, 24) },
 ];
 
-/** Names under which secrets are kept. */
+/** Names of variables and fields that hold secrets. */
 export const SECRET_NAMES: readonly string[] = [
   ..."API_TOKEN JWT_SECRET API_KEY SECRET_KEY ACCESS_TOKEN AUTH_TOKEN REFRESH_TOKEN CLIENT_SECRET DB_PASSWORD".split(
     " ",

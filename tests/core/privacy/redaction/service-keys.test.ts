@@ -19,7 +19,7 @@ import { createPick, draw } from "./secret-samples.rig.ts";
 const redact = createRedact();
 const pick = createPick(11);
 
-/** A credential of a shape, drawn again until it has the shape's entropy. */
+/** Returns a credential of a shape, drawn until it has the shape's entropy. */
 function sample(shape: ShapeData): string {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const text = sampleRegex(readRegex(shape.pattern), pick);

@@ -101,7 +101,7 @@ describe("readDateWindow()", () => {
     const window = readDateWindow("2024-02-29", "2024-02-29");
     assert.ok(window.ok && window.to - window.from === DAY);
   });
-  /** docs/specification.md#errors: 422 where a datetime is sent. */
+  /** 422 for a datetime. Source: docs/specification.md#errors. */
   const refused: readonly [from: string, to: string, refusal: object][] = [
     ["2026-11-20T00:00:00Z", "2026-11-21", { reason: "datetime_not_date", field: "from_date" }],
     ["2026-11-20", "2026-11-21T00:00:00", { reason: "datetime_not_date", field: "to_date" }],

@@ -22,7 +22,7 @@ const factsOf = (plan: Plan, dataRetentionDays = 365, auditLogRetentionDays = 40
 });
 
 describe("retentionFloor()", () => {
-  /** docs/specification.md#limits; docs/specification.md#reading. Days back from now. */
+  /** Days before now. Source: docs/specification.md#limits; docs/specification.md#reading. */
   const cases: readonly [endpoint: ReadEndpoint, facts: ReachFacts, days: number][] = [
     ["traces", factsOf("solo"), 7],
     ["traces", factsOf("team"), 30],
@@ -57,7 +57,7 @@ describe("retentionFloor()", () => {
 });
 
 describe("WINDOW_TABLE", () => {
-  /** docs/specification.md#errors; docs/specification.md#reading and "Cloud: people, keys, plans". */
+  /** Source: docs/specification.md#errors; docs/specification.md#reading and "Cloud: people, keys, plans". */
   const pastFloor: Record<ReadEndpoint, "refuse" | "clamp"> = {
     traces: "refuse",
     analytics: "refuse",
@@ -140,7 +140,7 @@ describe("clampWindow()", () => {
     auditLogRetentionDays: fc.constantFrom(1, 30, 365),
   });
 
-  // Seen to fail with `to` left below a clamped `from`, and with the plan's bound left out for traces.
+  // Seen to fail with `to` left before a clamped `from`, and with the plan's bound left out for traces.
   it("returns nothing before the floor, no reversed period, and only part of the requested period", () => {
     fc.assert(
       fc.property(endpoints, near, near, facts, (endpoint, from, to, some) => {
@@ -153,7 +153,7 @@ describe("clampWindow()", () => {
     );
   });
 
-  // Seen to fail with the default taken without regard to the floor.
+  // Seen to fail with the default used without regard to the floor.
   it("never rejects or clamps the default period, unless it ends before the floor", () => {
     fc.assert(
       fc.property(endpoints, near, facts, (endpoint, to, some) => {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { MAX_SLUG_LENGTH, normaliseSlug } from "../../../../core/values/slug/normalise-slug.ts";
 
-/** Seven letters that meet every branch of the rule: kept, lowered, replaced, stripped, cut. */
+/** Seven letters that reach every branch of the rule: kept, lower-cased, replaced, stripped, cut. */
 const shaped = fc.string({
   unit: fc.constantFrom("a", "B", "-", " ", "/", ".", "é"),
   minLength: 0,
@@ -34,7 +34,7 @@ describe("normaliseSlug()", () => {
     it(why, () => assert.equal(normaliseSlug(text), slug));
   }
 
-  // Seen to fail with the end stripped before the cut alone: a slug of 63 letters and a hyphen changes the second time.
+  // Seen to fail with the end stripped only before the cut: a slug of 63 letters and a hyphen then changes the second time.
   it("changes nothing the second time", () => {
     fc.assert(
       fc.property(shaped, (text) => {
@@ -44,7 +44,7 @@ describe("normaliseSlug()", () => {
     );
   });
 
-  // Seen to fail with the stripping at the end left out, and with `+` left out of the replacement.
+  // Seen to fail without stripping at the end, and with `+` not replaced.
   it("returns only characters that a slug may contain", () => {
     fc.assert(
       fc.property(shaped, (text) => {

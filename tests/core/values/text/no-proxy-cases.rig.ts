@@ -1,4 +1,4 @@
-/** What an entry of `NO_PROXY` covers. */
+/** Which hosts an entry of `NO_PROXY` covers. */
 export const noProxyCases: readonly (readonly [
   entry: string,
   host: string,

@@ -5,7 +5,7 @@ import { truncateText } from "../../../../core/values/text/truncate-text.ts";
 
 const encoder = new TextEncoder();
 
-/** One character of each encoded length, a combining mark, a pair and both lone halves. */
+/** One character of each encoded length, a combining mark, a surrogate pair and both lone surrogates. */
 const shaped = fc.string({
   unit: fc.constantFrom("a", "é", "€", "\u{1F600}", "\u0301", "\uD83D", "\uDE00", "\u0000", "\uFEFF"),
   maxLength: 40,
@@ -30,7 +30,7 @@ describe("truncateText()", () => {
     });
   }
 
-  // Seen to fail with `text.slice(0, maxBytes)` as the cut, and with a cut between the halves of a pair.
+  // Seen to fail with `text.slice(0, maxBytes)` as the cut, and with a cut inside a surrogate pair.
   it("keeps the longest prefix of whole characters that fits", () => {
     fc.assert(
       fc.property(shaped, fc.nat(130), (text, maxBytes) => {

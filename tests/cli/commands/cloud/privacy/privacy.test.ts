@@ -193,13 +193,13 @@ secret = "${secret}"
     assert.equal((await set("bodies.enabled", "false")).stdout, "Body upload is off.\n");
   });
 
-  /** A connection whose cloud is never asked: a pause and its end need none. */
+  /** A connection whose cloud is never called: pausing and resuming do not need it. */
   const connected = '[cloud]\nenabled = true\nbase_url = "http://127.0.0.1:9"\n';
   const connect = async () => {
     writeFileSync(file(), connected);
     await createCredentialStore(sample.home).write(credentialsFor("http://127.0.0.1:9"));
   };
-  /** What bodies are uploaded from once the uploader has seen the configuration. */
+  /** The time from which bodies are uploaded, once the uploader has read the configuration. */
   const uploadFrom = async () => {
     const paused = await runWords(sample.home, ["cloud", "pause"]);
     const resumed = await runWords(sample.home, ["cloud", "resume"]);
@@ -214,7 +214,7 @@ secret = "${secret}"
     assert.deepEqual(await uploadFrom(), { from: null, told: "" });
     await set("bodies.upload-from", "2026-01-01");
     assert.deepEqual(await uploadFrom(), { from: "2026-01-01T00:00:00.000Z", told: "" });
-    // Seen by now: what was set is no word about a switching to come.
+    // The uploader has read it by now, so the value does not apply to a later switch.
     const bodies = (enabled: boolean) =>
       writeFileSync(
         file(),

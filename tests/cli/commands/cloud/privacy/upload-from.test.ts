@@ -15,14 +15,14 @@ import {
 } from "../../../../daemon/cloud/cloud.rig.ts";
 import { createSampleHome, runWords } from "../../../run-command.rig.ts";
 
-/** From when bodies are uploaded: the moment of the switch, all of them, or an instant. */
+/** From when bodies are uploaded: the time of the switch, all of them, or a given time. */
 type Expected = "switch" | "all" | string;
 
 const DATE = "2026-10-01";
 const ZONED = "2026-10-01T02:00:00+02:00";
 const INSTANT = "2026-10-01T00:00:00.000Z";
 
-/** Each value, and what it means when it is written together with `enabled = true`, stands there before, or comes later. */
+/** Each value, and what it means if it is written together with `enabled = true`, before it, or after it. */
 const values: readonly [value: string | null, together: Expected, before: Expected, later: Expected][] = [
   [null, "switch", "switch", "switch"],
   ["now", "switch", "switch", "later"],
@@ -59,7 +59,7 @@ describe("upload_from when body sync is switched on", () => {
     store.close();
     return upload_from;
   }
-  /** Finds the switch, and checks what holds: in the notice, in `privacy show`, and again after a restart. */
+  /** Lets the uploader find the switch, and checks the time in the notice, in `privacy show`, and after a restart. */
   async function check(expected: Expected): Promise<void> {
     const from = Date.now();
     const { stderr, code } = await meter("sync");

@@ -57,7 +57,7 @@ describe("meter cloud status", () => {
 
   const status = (...words: string[]) => runWords(sample.home, ["cloud", "status", ...words]);
 
-  /** The specification's items, in its order: each as people read it, and as programs do. */
+  /** The items of the specification, in its order, each in its form for people and for programs. */
   const items: readonly [what: string, line: RegExp, json: readonly string[], value: unknown][] = [
     ["the state banner", /^NOT-CONFIGURED: /, ["banner"], "NOT-CONFIGURED"],
     ["last error", /^last error +HTTP 403 /m, ["sync", "last_error"], "HTTP 403"],
