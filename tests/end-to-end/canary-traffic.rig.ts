@@ -11,7 +11,7 @@ import { shapes } from "./canary-shapes.rig.ts";
 import { meterWords, runMeter, runProgram, waitFor } from "./meter-process.rig.ts";
 import { dialProvider, dialTcp, receive } from "./raw-client.rig.ts";
 
-/** Canaries that are sent in another way than by a listed shape. */
+/** Canaries that are sent in other ways than the listed shapes. */
 export const more = [
   "gateway",
   "argument",
@@ -192,7 +192,7 @@ export async function offer(
 
 let answers = 0;
 
-/** An answer under an identity of its own, where that can be read: one that comes again is no new request. */
+/** The response to a request with its own id, if that can be read: a repeated id is not a new request. */
 export function withOwnId(piece: Buffer): Buffer {
   answers += 1;
   const id = Buffer.from(`m${String(answers).padStart(4, "0")}`);

@@ -317,12 +317,12 @@ function decoded(envelope: Buffer): Buffer {
   return Buffer.concat([Buffer.from(JSON.stringify(rest)), Buffer.from(text, "base64")]);
 }
 
-/** A find of a form that redaction does not know. */
+/** A match in a form that redaction does not know. */
 const isUnredacted = ({ form, context }: Find): boolean =>
   form === "in base64" ||
   shapes.some(({ unredacted }, number) => unredacted !== null && context.includes(canary("secret", number)));
 
-/** The stored bodies, opened with the keys in a folder. */
+/** The stored bodies, decrypted with the keys of a folder. */
 async function openBodies(rows: readonly unknown[], folder: string): Promise<Buffer> {
   const keys = createBodyKeyFolder(folder);
   const bodies = [];
@@ -338,7 +338,7 @@ async function openBodies(rows: readonly unknown[], folder: string): Promise<Buf
   return Buffer.concat(bodies);
 }
 
-/** The rows of all tables of a cloud that is stopped. */
+/** The rows of all tables of a stopped cloud. */
 async function readCloudTables(
   url: string | null,
   folder: string,

@@ -247,7 +247,7 @@ describe("a daemon and a cloud, both processes, on the specification's three dae
   });
 
   it("disconnect deletes the key and warns if the cloud is unreachable", async () => {
-    // A port on which no program listens, and which fetch does not refuse by itself.
+    // A port without a listening program, which fetch does not refuse by itself.
     const away = "http://127.0.0.1:2";
     const own = await startSyncMachine(["[cloud]", "enabled = true", `base_url = "${away}"`]);
     try {

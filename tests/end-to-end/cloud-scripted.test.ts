@@ -34,7 +34,7 @@ const half: Answer = (_, response) => {
   response.writeHead(200, { "content-length": "1000" }).write('{"accepted":');
   setImmediate(() => response.destroy());
 };
-/** A response that is never silent for long and never ends. */
+/** A response that never pauses for long and never ends. */
 const drip: Answer = (_, response) => {
   response.writeHead(200);
   const next = setInterval(() => response.write(" "), 200);
@@ -50,7 +50,7 @@ describe("a daemon process and a cloud with scripted responses", {
   /** The response to every batch and body until it is replaced, since the daemon also retries by itself. */
   let batch: Answer = takeAll;
   let body: Answer = STORED;
-  /** A machine whose cloud responds endlessly slowly from the beginning: it waits for a minute. */
+  /** A machine whose cloud responds too slowly from the start: it waits for a minute. */
   let dripping: { cloud: ScriptedCloud; machine: SyncMachine };
 
   before(async () => {
@@ -168,7 +168,7 @@ describe("a daemon process and a cloud with scripted responses", {
     assert.equal(await machine.sync(), true);
     batch = takeAll;
     const { quarantined, sync } = await machine.snapshot();
-    // More than one where the daemon sent some of them by itself.
+    // More than one, if the daemon sent some of them by itself.
     assert.ok(quarantined >= 1 && sync.pending === 0);
     assert.match(await machine.run("cloud", "quarantine", "list"), /invalid_record: no/);
     await machine.run("cloud", "quarantine", "retry", "--all");
@@ -213,7 +213,7 @@ describe("a daemon process and a cloud with scripted responses", {
       const isFailing = found.consecutiveFailures > 0;
       return [found.pending, found.pausedReason, isFailing, found.lastError, quarantined];
     };
-    // Each begins with the two bodies of one call. What is pending, why it is paused, failures, last error, quarantine.
+    // Each starts with the two bodies of one call. Columns: pending, reason of the pause, failures, last error, quarantine.
     const rows: readonly (readonly [answer: Answer, expected: readonly unknown[]])[] = [
       [{ status: 204 }, [0, null, false, null, 0]],
       [
@@ -270,7 +270,7 @@ describe("a daemon process and a cloud with scripted responses", {
     await machine.run("sync");
     assert.equal(sent().length, before + 2);
 
-    // Read anew at every pass: the caps fall into every place of the letters of several bytes in the prompt.
+    // The caps are read at every pass, and fall on every byte of the multibyte characters in the prompt.
     for (let cap = 60; cap < 80; cap += 3) {
       await editConfig(machine.home, [
         { path: ["cloud", "bodies", "max_body_bytes_per_upload"], value: cap },
@@ -300,7 +300,7 @@ describe("a daemon process and a cloud with scripted responses", {
     const [exits, spawns] = [events("cloud.supervisor.worker_exited"), events("cloud.supervisor.spawned")];
     rename("cloud_sync_state", "gone");
     try {
-      // By the API: a command would look at the tables itself, and refuse them.
+      // Through the API: a command would read the tables itself and refuse them.
       await machine.sync().catch(() => {});
       await waitFor("the worker's end", () => events("cloud.supervisor.worker_exited") > exits);
     } finally {
@@ -363,7 +363,7 @@ describe("a daemon process and a cloud with scripted responses", {
 
   it("metadata: an endless slow response is abandoned after a minute, and its batch is resent", async () => {
     const { machine: slow, cloud: other } = dripping;
-    // From the log: the state forgets its last error as soon as the next try succeeds.
+    // From the log: the state drops its last error when the next attempt succeeds.
     const timedOut = () =>
       slow.meter
         .log()

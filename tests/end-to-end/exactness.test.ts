@@ -157,13 +157,13 @@ describe("the database compared with the providers' totals", {
 
   it("counts every exchange with a provider as metered or free, and nothing else", async () => {
     const entries = courses.flatMap((each) => each.entries);
-    // Another test's meter may try itself with the simulation, which listens on Ollama's port.
+    // Another test's meter may run its self-test against the simulation, which listens on Ollama's port.
     const others = () => rig.simulation.otherRequests.filter(({ path }) => path !== "/api/version");
     // The counters are written a moment after the rows.
     const seen = entries.length + others().length;
     const counted = async () => [await rig.meter.counted("metered"), await rig.meter.counted("free")];
     const isComplete = async () => (await counted()).reduce((sum, count) => sum + count, 0) >= seen;
-    // If they never are, the assertion shows what was counted instead.
+    // If they never match, the assertion shows what was counted instead.
     await waitFor("the counts", isComplete).catch(() => {});
     assert.deepEqual(
       await counted(),

@@ -1,6 +1,6 @@
 /**
- * Runs in a network namespace of its own, where 192.0.2.1 is this machine and connections from 192.0.2.2 look as those of
- * another machine do. Prints what came of each step as JSON; `beyond-this-machine.test.ts` starts it and judges.
+ * Runs in its own network namespace, where 192.0.2.1 is this machine and connections from 192.0.2.2 look like those of
+ * another machine. Prints the result of each step as JSON; `beyond-this-machine.test.ts` starts it and checks them.
  */
 import { once } from "node:events";
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -22,7 +22,7 @@ const beyond = (...more: string[]) => [
   "port = 0",
 ];
 
-/** Sends a request from an address to the proxy's and gives the answer's head. */
+/** Sends a request from an address to the proxy's and returns the head of the response. */
 async function ask(
   meter: MeterProcess,
   from: string,
@@ -104,11 +104,11 @@ const login = await inMeter(beyond(`shared_targets = ["127.0.0.1:${port}"]`), as
   const right = status(await ask(meter, REMOTE, target, password));
   const firstWrong: number[] = [];
   for (let n = 0; n < 5; n += 1) firstWrong.push(status(await ask(meter, REMOTE, target, `wrong ${n}`)));
-  // On a busy machine the first wait may be over before the next guess comes; each wait is twice as long as the one before.
+  // On a busy machine the first wait may end before the next attempt; each wait is twice as long as the one before.
   let nextWrong = 407;
   for (let n = 0; n < 20 && nextWrong === 407; n += 1)
     nextWrong = status(await ask(meter, REMOTE, target, "wrong"));
-  // Before the right password can end the wait, wrong ones have made it long.
+  // Wrong passwords have made the wait long before the right password can end it.
   for (let n = 0; n < 2_000 && (await secondsToWait(meter, target)) < 4; n += 1) await delay(100);
   const throttled = await ask(meter, REMOTE, target, password);
   const localMeanwhile = status(await ask(meter, LOCAL, target, "wrong"));

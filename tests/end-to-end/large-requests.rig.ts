@@ -84,12 +84,12 @@ export function startMeterFor(provider: HashingProvider): Promise<MeterProcess> 
   return startMeter(home, { env: memoryLimits });
 }
 
-/** Requests that are sent at the same time; each other one only waits for its last bytes. */
+/** Simultaneous requests. All others wait only for their last bytes. */
 const SENT_AT_ONCE = 4;
 
 /**
- * Sends so many requests that all of them are open, but for their last bytes, before the first is sent to its end. Gives how
- * many were answered with exactly the bytes that the provider sends to exactly the bytes that were sent.
+ * Sends this number of requests so that all are open except for their last bytes before the first is completed. Returns how
+ * many were answered with exactly the provider's bytes, after the provider received exactly the client's bytes.
  */
 export async function sendTogether(
   meter: MeterProcess,
@@ -126,7 +126,7 @@ export async function sendTogether(
   }).length;
 }
 
-/** The most memory that a process has had resident, in MiB. */
+/** The most resident memory of a process, in MiB. */
 export function peakResidentMiB(pid: number): number {
   return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 }

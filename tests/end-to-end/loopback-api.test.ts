@@ -22,10 +22,10 @@ import {
   waitFor,
 } from "./meter-process.rig.ts";
 
-/** The user that has no rights anywhere. */
+/** A user without rights. */
 const NOBODY = 65_534;
 
-/** Why another user can't be played here, or false. */
+/** Why no other user can be simulated here, or false. */
 const withoutOtherUsers =
   process.platform === "linux" && process.getuid?.() === 0 ? false : "needs root on Linux";
 
@@ -42,7 +42,7 @@ describe("the loopback API of a daemon", { skip: onNodeOnly, timeout: SUITE_TIME
     if (meter !== undefined) removeHome(meter.home);
   });
 
-  /** Sends bytes as they are and gives the status of the answer. */
+  /** Sends bytes unchanged and returns the status of the response. */
   async function send(text: string): Promise<number> {
     const socket = connect(meter.apiPort, "127.0.0.1");
     await once(socket, "connect");

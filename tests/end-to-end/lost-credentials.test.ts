@@ -20,7 +20,7 @@ describe("a lost credentials file", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
   let home: string;
   let file: string;
   before(async () => {
-    // An unreachable cloud: the test is about what is stored here.
+    // An unreachable cloud: the test checks what is stored here.
     home = createHome([
       ...["[proxy]", "port = 0", "[api]", "port = 0"],
       ...["[cloud]", "enabled = true", 'base_url = "https://127.0.0.1:1"'],

@@ -25,7 +25,7 @@ export const onNodeOnly =
     ? "starts processes that rely on Node's own proxy support"
     : false;
 
-/** The runtime that the daemon and the commands run on: Node, or what `METER_TEST_RUNTIME` says (`deno`, `bun`). */
+/** The runtime of the daemon and the commands: Node, or the value of `METER_TEST_RUNTIME` (`deno`, `bun`). */
 export const meterRuntime = process.env.METER_TEST_RUNTIME ?? "node";
 
 function runtimeWords(): readonly string[] {
@@ -78,7 +78,7 @@ export interface RunOptions {
   cwd?: string;
 }
 
-/** This process's variables without any that would lead a child elsewhere. It may use the same programs and compiled code. */
+/** This process's variables without any that would change a child's behaviour. It may use the same programs and compiled code. */
 export function plainEnvironment(more: RunOptions["env"] = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
     ([name]) =>
@@ -162,7 +162,7 @@ export interface MeterProcess {
   log(): LogLine[];
   /** Stops the daemon as `meter stop` does and returns its exit code and output. Safe to call twice. */
   stop(): Promise<Finished>;
-  /** Its end, whatever brings it about: `stop()` after another signal would be the second, which ends it at once. */
+  /** Resolves when it ends for any reason. `stop()` after another signal would be the second one, which ends it at once. */
   readonly ended: Promise<Finished>;
 }
 

@@ -11,7 +11,7 @@ interface Received {
   error: string | null;
 }
 
-/** Collects bytes from now on. Resolves when the socket is closed. */
+/** Collects bytes from this point on. Resolves when the socket is closed. */
 export function receive(socket: Socket): { bytes(): Buffer; over: Promise<Received> } {
   const pieces: Buffer[] = [];
   let error: string | null = null;
@@ -66,7 +66,7 @@ export async function dialProvider(
   return Object.assign(tls, { transport: socket, abort: () => void socket.resetAndDestroy() });
 }
 
-/** Writes the bytes in pieces of any size, each in a turn of its own. */
+/** Writes the bytes in pieces of any size, each in its own turn. */
 export async function writeInPieces(socket: Socket, bytes: Buffer, random: Random): Promise<void> {
   const most = random.pick([3, 40, 700, 20_000]);
   for (let at = 0; at < bytes.length && !socket.destroyed; ) {

@@ -26,7 +26,7 @@ interface Side {
   readonly bottom: Socket;
 }
 
-/** The ways in which one side of a connection ends, or doesn't. */
+/** The ways in which one side of a connection ends, or does not end. */
 type Ending = (side: Side, random: SeededRandom) => void;
 
 /**
@@ -59,13 +59,13 @@ const end = (side: Side, random: SeededRandom) => {
   endings[random.pick(Object.keys(endings))]?.(side, random);
 };
 
-/** Lets the bytes before travel alone, or not. */
+/** Lets the previous bytes travel alone, or not. */
 const pause = (random: SeededRandom) =>
   random.integer(0, 1) === 0
     ? new Promise<void>((resolve) => setImmediate(resolve))
     : delay(random.integer(0, 3));
 
-/** Writes the parts in turn and ends the side after any of them, in one of ten cases never. */
+/** Writes the parts in turn and ends the side after any of them, or in one case of ten never. */
 async function play(side: Side, parts: readonly (string | Buffer)[], random: SeededRandom): Promise<void> {
   const last = random.integer(0, Math.ceil(parts.length * 1.1));
   for (const [index, part] of parts.entries()) {
@@ -82,7 +82,7 @@ async function play(side: Side, parts: readonly (string | Buffer)[], random: See
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const event = 'event: content_block_delta\ndata: {"type":"content_block_delta"}\n\n';
 
-/** What a request consists of after its head; the mangled ones are as common as the others. */
+/** The rest of a request after its head; malformed ones are as common as valid ones. */
 function requestParts(head: string, random: SeededRandom): (string | Buffer)[] {
   const body = JSON.stringify({
     model: "claude-sonnet-4-5",

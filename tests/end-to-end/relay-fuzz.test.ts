@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { onNodeOnly, SUITE_TIMEOUT_MS } from "./meter-process.rig.ts";
 import { openRelayFuzz, type RelayFuzz } from "./relay-fuzz.rig.ts";
 
-// `npm run attack` runs the same for longer, with a seed of its own.
+// `npm run attack` runs the same for longer, with its own seed.
 describe("relays under attack", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
   let fuzz: RelayFuzz;
   before(async () => {

@@ -17,7 +17,7 @@ export interface ScriptedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** The JSON body; empty without one. */
+  /** The JSON body; empty if there is none. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 

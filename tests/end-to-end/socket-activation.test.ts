@@ -18,8 +18,8 @@ import {
 } from "./meter-process.rig.ts";
 
 /**
- * A service manager in a dozen lines: holds the port, hands it on as sd_listen_fds(3) has it, and starts the program again
- * when it fails. systemd itself wants to be the first process of the machine.
+ * A minimal service manager: holds the port, passes it on as in sd_listen_fds(3), and restarts the program when it
+ * fails. systemd itself must be the first process of the machine.
  */
 const manager = `
 import os, signal, socket, sys
@@ -57,7 +57,7 @@ describe("a port that a service manager holds", { skip, timeout: SUITE_TIMEOUT_M
       return null;
     }
   };
-  /** The first line of the answer to what no proxy answers otherwise than with 400. */
+  /** The first line of the proxy's response to a request that it always answers with 400. */
   const ask = (): Promise<string> =>
     new Promise((resolve, reject) => {
       const socket = connect(port, "127.0.0.1").on("error", reject);
@@ -86,7 +86,7 @@ describe("a port that a service manager holds", { skip, timeout: SUITE_TIMEOUT_M
   });
 
   it("is used from the first connection on, whatever the configured port", async () => {
-    // The daemon may not have begun when this connection is made: it waits in the kernel's queue.
+    // The daemon may not have started when this connection is made: it waits in the kernel's queue.
     assert.match(await ask(), /^HTTP\/1\.1 400 /);
     await waitFor("the daemon to say where it is", () => running()?.proxy_port === port);
   });
@@ -121,7 +121,7 @@ describe("startProxy() with a socket from a service manager", { skip, timeout: S
   const run = async (host: string): Promise<string[]> => {
     const home = createHome([]);
     try {
-      // A file of its own: the worker would inherit the flags of a script given in words.
+      // In a file, because the worker would inherit the flags of a script on the command line.
       const script = join(home, "start.mjs");
       writeFileSync(script, start(host));
       const words = [process.execPath, script];

@@ -35,7 +35,7 @@ const call = request(${JSON.stringify(url)}, {
 call.end(process.argv[1]);
 `;
 
-/** A Node on this machine that is too old for proxy variables, if there is one. */
+/** A Node on this machine that does not support proxy variables, if there is one. */
 function findOldNode(): string | null {
   for (const path of ["/usr/bin/node", "/usr/local/bin/node"]) {
     const { stdout } = spawnSync(path, ["--version"], { encoding: "utf8" });
@@ -79,7 +79,7 @@ describe("clients that ignore the proxy variables, under meter run", {
 
   const hasWget = spawnSync("wget", ["--version"], { stdio: "ignore" }).status === 0;
   it("wget is metered, and keeps the user's wgetrc", { skip: hasWget ? false : "no wget" }, async () => {
-    // A certificate of the user's own, which does not cover the meter's, and a password.
+    // The user's own certificate, which does not cover the meter's, and a password.
     const own = ["header = X-Own: 1", "http_password = hunter2", `ca_certificate = ${rig.simulation.caFile}`];
     writeFileSync(join(folder, ".wgetrc"), `${own.join("\n")}\n`);
     const post = ["--header=Content-Type: application/json", `--post-data=${body}`];

@@ -33,7 +33,7 @@ export interface SyncMachine {
   readonly meter: MeterProcess;
   /** Makes calls through the proxy and waits until they are stored. */
   call(count: number, project?: string): Promise<void>;
-  /** Runs a command that must succeed, and gives what it printed. On Node, commands run in this process. */
+  /** Runs a command that must succeed and returns its output. On Node, commands run in this process. */
   run(...words: string[]): Promise<string>;
   /** Runs a command and returns its result, even if it fails. */
   attempt(...words: string[]): Promise<Finished>;
@@ -43,14 +43,14 @@ export interface SyncMachine {
   /** The same from the daemon itself, without a command's process. */
   snapshot(): Promise<CloudSnapshot>;
   connectStatus(): Promise<ConnectStatus>;
-  /** `meter sync` likewise; whether everything was sent. */
+  /** Like `meter sync`; returns whether everything was sent. */
   sync(): Promise<boolean>;
   /** Kills the daemon and starts a new one. */
   crash(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts it. The providers are this process's own. */
+/** Starts it. The providers belong to this process. */
 export async function startSyncMachine(config: readonly string[] = []): Promise<SyncMachine> {
   const simulation: ProviderSimulation = await createProviderSimulation({ recordBytes: false });
   const parent: ParentProxy = await createParentProxy(simulation);

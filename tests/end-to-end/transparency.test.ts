@@ -38,12 +38,12 @@ const outcomes = [
   ...["cut", "cut+chunked", "early-fin", "early-fin+length", "early-fin+until-close"],
 ];
 
-// Each case draws how its requests are written and cut from its own name, so that a failing one fails again.
+// Each case derives the form and the pieces of its requests from its own name, so that a failure repeats.
 describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
   const rig = useSimulatedMeter("transparency");
   let rowsSeen = 0;
 
-  /** Returns the rows since the last call, as many as the provider has new entries. */
+  /** Returns the rows since the last call, as many as the provider's list has new entries. */
   async function newRows(ledgerFrom: number) {
     await rig.simulation.idle();
     const entries = rig.simulation.calls.slice(ledgerFrom);
@@ -59,7 +59,7 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
     return entries;
   }
 
-  /** Sends requests one behind the other, the last with `Connection: close`, and compares all bytes of both ways. */
+  /** Sends requests one after another, the last with `Connection: close`, and compares all bytes of both directions. */
   async function assertSameBytes(
     name: string,
     scenarios: readonly [api: string, scenario: string, stream: boolean][],
@@ -161,7 +161,7 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
     await writeInPieces(socket, sent, random);
     const received = await over;
     const { entries, rows } = await newRows(ledgerFrom);
-    // A request above the threshold is read as it passes and is not kept, so its prompt has no hash.
+    // A request above the threshold is read as it passes and not kept, so its prompt has no hash.
     assert.deepEqual(rows.map(toComparable), [expectedRow(entries[0]!)]);
     assert.equal(rows[0]!.promptHash, null);
     const connection = rig.simulation.connections[entries[0]!.connection]!;
@@ -190,7 +190,7 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
     const { bytes, error } = await over;
     const { entries, rows } = await newRows(ledgerFrom);
     assert.equal(error, "ECONNRESET");
-    // A reset may overtake bytes on its way, in the system's buffers of either hop: a prefix is all that is promised.
+    // A reset may overtake bytes in the buffers of either hop, so only a prefix is promised.
     const sent = Buffer.concat(rig.simulation.connections[entries[0]!.connection]!.sent);
     assert.ok(sent.subarray(0, bytes.length).equals(bytes));
     assert.equal(rows[0]!.errorClass, "network");
@@ -299,7 +299,7 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
     for (const kind of ["lost", "dropped", "capture_failed"] as const) {
       assert.equal(await rig.meter.counted(kind), 0, kind);
     }
-    // The bytes after the upgrade are no WebSocket frames.
+    // The bytes after the upgrade are not WebSocket frames.
     const unread = rig.meter
       .log()
       .filter(({ event, reason }) => event === "capture.unreadable" && reason !== "reserved_bit");

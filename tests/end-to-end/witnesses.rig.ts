@@ -5,7 +5,7 @@ import type { OtlpSignal } from "../../core/metering/client-reports/otlp-shapes.
 import { encodeOtlp, logsRequest, metricsRequest } from "../core/metering/client-reports/otlp.rig.ts";
 import type { MeterProcess } from "./meter-process.rig.ts";
 
-/** The usage of a response of Anthropic's, as it states it. */
+/** The usage in a response of Anthropic's API. */
 interface Answer {
   readonly id: string;
   readonly model: string;
@@ -14,7 +14,7 @@ interface Answer {
 
 /** A simulated Claude Code, which calls through the proxy, writes its log and reports by OpenTelemetry. */
 export interface SimulatedClaude {
-  /** Calls through the gateway in a session. Null if the response is no success. */
+  /** Calls through the gateway in a session. Null if the response is not successful. */
   call(session: string, text: string): Promise<Answer | null>;
   /** Begins a stream and aborts it. */
   abort(session: string, text: string): Promise<void>;

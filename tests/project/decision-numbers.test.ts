@@ -45,7 +45,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** What the program that serves the cloud goes by where nothing is set, beside the library's own defaults. */
+/** The defaults of the program that serves the cloud, where they differ from the library's. */
 const { limits } = v.parse(settingsSchema, {});
 const { rateLimits } = CLOUD_CONFIG_DEFAULTS;
 

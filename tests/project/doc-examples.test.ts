@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { publicEntries } from "../../tools/public-entries.ts";
 import { readSource, root } from "./source-files.rig.ts";
 
-/** The examples in a file's doc comments, as programs whose relative imports lead to the tree. */
+/** The examples in a file's doc comments, as programs whose relative imports resolve in the tree. */
 function examplesOf(file: string): string[] {
   const comments = readSource(file).match(/\/\*\*[\s\S]*?\*\//g) ?? [];
   return comments.flatMap((comment) =>

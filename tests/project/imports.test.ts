@@ -12,7 +12,7 @@ const rules: Record<string, { folders: readonly string[]; packages: readonly str
   cloud: { folders: ["core", "pages", "cloud"], packages: ["hono", "kysely", "valibot"] },
 };
 
-/** What each room of the core may import besides itself. The order is that of the floors, so there is no cycle. */
+/** What each room of the core may import besides itself. The rooms are in order of their floors, so there is no cycle. */
 const coreRooms: Record<string, readonly string[]> = {
   values: [],
   wire: ["values"],
@@ -25,7 +25,7 @@ const coreRooms: Record<string, readonly string[]> = {
   operations: ["values", "wire", "pricing", "privacy", "metering", "budgets", "delivery"],
 };
 
-/** What each room of the CLI may import besides itself. The order is that of the floors, so there is no cycle. */
+/** What each room of the CLI may import besides itself. The rooms are in order of their floors, so there is no cycle. */
 const cliRooms: Record<string, readonly string[]> = {
   render: [],
   program: ["render"],

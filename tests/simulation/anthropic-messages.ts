@@ -19,9 +19,9 @@ interface ContentBlock {
 }
 
 /**
- * Anthropic's Messages API. Its `input_tokens` leaves out what the cache read or wrote; `output_tokens` holds the
- * thinking. A stream tells the input in `message_start`, with the split of the cache writes by time to live, and the
- * running totals in `message_delta`, without it.
+ * Anthropic's Messages API. Its `input_tokens` excludes tokens that the cache read or wrote; `output_tokens` includes the
+ * thinking. A stream states the input in `message_start`, with the cache writes split by time to live, and the
+ * running totals in `message_delta`, without the split.
  */
 export function answerAnthropicMessages(call: ProviderCall): Answer {
   const { numbers, random, scenario } = call;

@@ -16,7 +16,7 @@ import {
   type SimulatedCall,
 } from "./mod.ts";
 
-// Processes of this runtime are started with Node's own proxy variables, which Deno and Bun do not know.
+// Processes of this runtime start with Node's own proxy variables, which Deno and Bun do not have.
 const onNode = !("Deno" in globalThis) && !("Bun" in globalThis);
 
 describe("driveSdks()", { skip: onNode ? false : "the clients rely on NODE_USE_ENV_PROXY" }, () => {

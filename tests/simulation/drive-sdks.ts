@@ -17,7 +17,7 @@ export interface BaseUrls {
   openrouter: string;
 }
 
-/** Where the clients find the providers behind a gateway of ours at this address. */
+/** Returns the base URLs of the providers behind a gateway of the meter. */
 export function gatewayBaseUrls(gatewayUrl: string): BaseUrls {
   return {
     anthropic: `${gatewayUrl}/anthropic`,
@@ -30,7 +30,7 @@ export function gatewayBaseUrls(gatewayUrl: string): BaseUrls {
 
 export interface DriveOptions {
   clients: readonly SdkClient[];
-  /** The working directory of the clients: their project, unless something else says it. */
+  /** The working directory of the clients, which determines their project unless something else states it. */
   cwd: string;
   /** Proxy mode: what `meter run` sets. */
   proxyUrl?: string;
@@ -41,7 +41,7 @@ export interface DriveOptions {
   ollamaUrl?: string;
   /** More variables, such as `METER_PROJECT`. */
   env?: Readonly<Record<string, string>>;
-  /** Put before the program and its arguments, such as `meter run --`. */
+  /** Words before the program and its arguments, such as `meter run --`. */
   prefix?: readonly string[];
 }
 
@@ -56,8 +56,8 @@ export function clientScript(client: SdkClient): string {
 }
 
 /**
- * Runs client programs, one after the other, each a process of its own that uses the providers' real SDKs. Rejects
- * when a program fails as a whole; failed calls are outcomes.
+ * Runs client programs in turn, each in its own process, with the providers' real SDKs. Rejects
+ * if a program fails as a whole; failed calls are results.
  */
 export async function driveSdks(options: DriveOptions): Promise<DrivenClient[]> {
   const driven: DrivenClient[] = [];
@@ -87,7 +87,7 @@ function driveSdk(client: SdkClient, options: DriveOptions): Promise<DrivenClien
 }
 
 /**
- * This process's variables without any that would lead the client elsewhere, and those of the options. Compiled code may be
+ * This process's variables without any that would change the client's route, and those of the options. Compiled code may be
  * shared, because compiling an SDK takes longer than the calls.
  */
 function clientEnvironment(options: DriveOptions): NodeJS.ProcessEnv {
@@ -118,7 +118,7 @@ function clientEnvironment(options: DriveOptions): NodeJS.ProcessEnv {
   };
 }
 
-/** Makes an empty git repository of this name, enough of one for its root to be recognised. */
+/** Creates an empty git repository of this name with just enough files for its root to be recognised. */
 export function createProjectFolder(parent: string, name: string): string {
   const folder = join(parent, name);
   mkdirSync(join(folder, ".git"), { recursive: true });

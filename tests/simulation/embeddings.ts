@@ -3,7 +3,7 @@ import { commonHeaders } from "./openai-chat.ts";
 
 const dimensions = 8;
 
-/** OpenAI's Embeddings API: input only, so that no output was billed; floats or, as its SDK asks for, their bytes in base64. */
+/** OpenAI's Embeddings API: only input is billed. Vectors are floats or, as its SDK requests them, their bytes in base64. */
 export function answerOpenAiEmbeddings(call: ProviderCall): Answer {
   const model = textField(call.body, "model", "text-embedding-3-small");
   const inputs = Array.isArray(call.body.input) ? call.body.input.length : 1;
@@ -33,7 +33,7 @@ export function answerOpenAiEmbeddings(call: ProviderCall): Answer {
   };
 }
 
-/** Gemini's embedContent and batchEmbedContents. The model is in the path alone, not in the answer. */
+/** Gemini's embedContent and batchEmbedContents. The model is only in the path, not in the response. */
 export function answerGeminiEmbed(call: ProviderCall): Answer {
   const requests = call.body.requests;
   const batch = call.path.endsWith(":batchEmbedContents");

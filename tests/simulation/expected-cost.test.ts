@@ -34,8 +34,8 @@ const entry: SimulatedCall = {
 const at = new Date("2026-11-21T00:00:00Z");
 
 describe("expectedCostPicoUsd()", () => {
-  // Worked out by hand from Anthropic's price page: 3 USD in, 15 out, 0.30 read, 3.75 and 6 written, 10 for a thousand
-  // searches; from 200,000 tokens of input on 6 and 22.50.
+  // Computed by hand from Anthropic's price page: 3 USD in, 15 out, 0.30 read, 3.75 and 6 written, 10 per thousand
+  // searches; above 200,000 tokens of input 6 and 22.50.
   it("is the count times the rate", () => {
     const tokens = {
       promptTokens: 1_000,

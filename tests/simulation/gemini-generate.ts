@@ -2,9 +2,10 @@ import { type Answer, type AnswerPart, chooseText, noUsage, type ProviderCall, s
 import { midStreamError } from "./provider-errors.ts";
 
 /**
- * Gemini's generateContent and streamGenerateContent. `promptTokenCount` holds the cached content,
- * `candidatesTokenCount` leaves out the thoughts, and what tools brought stands apart. A stream repeats the usage in
- * each piece with what is known by then; a count of zero is left out, as proto3 has it, which says zero. It is server-sent events with `alt=sse`, else one JSON array.
+ * Gemini's generateContent and streamGenerateContent. `promptTokenCount` includes the cached content,
+ * `candidatesTokenCount` excludes the thoughts, and tool results are counted separately. A stream repeats the usage known
+ * so far in each piece. As in proto3, a count of zero is left out. With `alt=sse` the stream has server-sent events, otherwise it
+ * is one JSON array.
  */
 export function answerGeminiGenerate(call: ProviderCall, requestedModel: string): Answer {
   const { numbers, random, scenario } = call;
@@ -85,7 +86,7 @@ export function answerGeminiGenerate(call: ProviderCall, requestedModel: string)
   }
 
   const values: { value: unknown; stated: ReturnType<typeof statedWith> }[] = [];
-  // The thoughts come before the first visible token, and then nothing visible is counted yet.
+  // The thoughts precede the first visible token, and until then nothing visible is counted.
   if (withThoughts) values.push({ value: piece(thought, null, null), stated: statedWith(null, false) });
   for (const [index, text] of pieces.entries()) {
     const last = index === pieces.length - 1;

@@ -9,7 +9,7 @@ import {
 } from "./answer.ts";
 import { midStreamError } from "./provider-errors.ts";
 
-/** Ollama's own chat and generate: streams unless told not to, one JSON line a piece, the counts in the last. */
+/** Ollama's own chat and generate APIs: streamed unless requested otherwise, one JSON line per piece, counts in the last. */
 export function answerOllama(call: ProviderCall): Answer {
   const { numbers, random, scenario } = call;
   const model = textField(call.body, "model", "llama3.2");
@@ -72,7 +72,7 @@ export function answerOllama(call: ProviderCall): Answer {
   return { ...answer, headers, parts };
 }
 
-/** Ollama's embed: input only. */
+/** Ollama's embed API: input only. */
 export function answerOllamaEmbed(call: ProviderCall): Answer {
   const model = textField(call.body, "model", "nomic-embed-text");
   const body = { model, embeddings: [[0.5, -0.25]], total_duration: 1, load_duration: 1 };

@@ -14,9 +14,9 @@ import { midStreamError } from "./provider-errors.ts";
 import { hexDigits } from "./seeded-random.ts";
 
 /**
- * Chat Completions as spoken by OpenAI, xAI, OpenRouter and Ollama's compatible path. `prompt_tokens` holds what the
- * cache read. OpenAI's and OpenRouter's `completion_tokens` hold the reasoning, xAI's do not. In a stream OpenAI and
- * Ollama tell usage only on request, the two others always; xAI and OpenRouter tell the cost too.
+ * Chat Completions as used by OpenAI, xAI, OpenRouter and Ollama's compatible path. `prompt_tokens` includes the tokens that
+ * the cache read. OpenAI's and OpenRouter's `completion_tokens` include the reasoning, xAI's do not. In a stream, OpenAI and
+ * Ollama state usage only on request, the other two always; xAI and OpenRouter also state the cost.
  */
 export function answerOpenAiChat(call: ProviderCall): Answer {
   const { provider, random, scenario } = call;
@@ -69,7 +69,7 @@ export function answerOpenAiChat(call: ProviderCall): Answer {
     sseEvent(null, {
       ...base,
       choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
-      // OpenAI announces the last chunk by a null in all others, and pads against observers of sizes.
+      // OpenAI marks all chunks before the last with a null usage, and pads against observers of sizes.
       ...(provider === "openai" && tells ? { usage: null } : {}),
       ...(provider === "openai" ? { obfuscation: random.text(random.integer(2, 12)) } : {}),
     });
@@ -108,7 +108,7 @@ function isUsageStated(call: ProviderCall, streaming: boolean): boolean {
   return typeof options === "object" && options !== null && Reflect.get(options, "include_usage") === true;
 }
 
-/** The usage object as JSON text, for its cost must be written digit by digit. */
+/** The usage object as JSON text, because its cost must be written digit by digit. */
 function chooseUsage(call: ProviderCall): { usageText: string; usageStated: StatedUsage } {
   const { numbers, provider, random, scenario } = call;
   const cacheWrite = scenario.traits.has("cache-write") ? numbers.cacheWrite5m : 0;
@@ -154,7 +154,7 @@ function chooseUsage(call: ProviderCall): { usageText: string; usageStated: Stat
     return { usageText: JSON.stringify(usage), usageStated: stated(counts, true, BigInt(ticks) * 100n) };
   }
   if (provider === "openrouter") {
-    // Whole nano-USD; small ones come out of a JSON writer with an exponent, as from the real service.
+    // Whole nano-USD; a JSON writer prints small values with an exponent, like the real service.
     const nanoUsd = prompt * 3_000 + completion * 15_000 + random.integer(0, 999);
     const cost = String(nanoUsd / 1e9);
     const opening = JSON.stringify({ ...usage, is_byok: false }).slice(0, -1);
@@ -183,7 +183,7 @@ function chooseId({ provider, random, nowSeconds }: ProviderCall): string {
   }
 }
 
-/** The tier that OpenAI says it used; other dialects say none. */
+/** The tier that OpenAI states it used; other dialects state none. */
 export function chooseServiceTier({ provider, scenario }: ProviderCall): string | null {
   if (provider !== "openai") return null;
   if (scenario.traits.has("flex")) return "flex";

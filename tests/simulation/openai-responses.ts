@@ -14,8 +14,8 @@ import { midStreamError } from "./provider-errors.ts";
 import { hexDigits } from "./seeded-random.ts";
 
 /**
- * OpenAI's Responses API: usage once, at the end, with the cached input inside `input_tokens` and the reasoning
- * inside `output_tokens`. A stream carries it in `response.completed` or `response.incomplete`.
+ * OpenAI's Responses API: usage once, at the end, with the cached input included in `input_tokens` and the reasoning
+ * in `output_tokens`. A stream states it in `response.completed` or `response.incomplete`.
  */
 export function answerOpenAiResponses(call: ProviderCall): Answer {
   const { numbers, random, scenario } = call;

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { listen, type ProviderSimulation } from "./provider-simulation.ts";
 
 export interface ParentProxyOptions {
-  /** `user:password` that clients must show; none by default. */
+  /** `user:password` that clients must send; none by default. */
   credentials?: string;
   /** Ports on loopback for other names, such as `{ "example.test:443": 40001 }`. */
   others?: Readonly<Record<string, number>>;
@@ -12,14 +12,14 @@ export interface ParentProxyOptions {
 export interface ParentProxy {
   port: number;
   url: string;
-  /** What was asked, such as `CONNECT api.openai.com:443` or `GET http://example.test/`. */
+  /** The requested targets, such as `CONNECT api.openai.com:443` or `GET http://example.test/`. */
   asked: string[];
   close(): Promise<void>;
 }
 
 /**
- * Starts a plain forward proxy on loopback for which the provider hosts live in the simulation. A program under test
- * reaches it as it would reach the proxy of a company.
+ * Starts a plain forward proxy on loopback that connects the provider hosts to the simulation. A program under test
+ * uses it like a company's proxy.
  */
 export async function createParentProxy(
   simulation: Pick<ProviderSimulation, "hosts" | "port" | "plainPort">,
@@ -95,7 +95,7 @@ export async function createParentProxy(
       if (head.length > 0) upstream.write(head);
       relay(client, upstream);
     });
-    // A reset stays a reset, so that what is broken on one side looks broken on the other.
+    // A reset is relayed as a reset, so that a failure on one side looks the same on the other.
     client.on("close", (hadError) => (hadError ? upstream.resetAndDestroy() : upstream.destroy()));
     upstream.on("close", (hadError) => {
       if (hadError) client.resetAndDestroy();

@@ -4,7 +4,7 @@ import type { Outcome } from "./scenario.ts";
 
 type Headers = readonly (readonly [name: string, value: string])[];
 
-/** How one provider spells one failure. The class and the flag are the specification's, written by hand. */
+/** How one provider reports one failure. The class and the flag are the specification's, written by hand. */
 interface Failure {
   status: number;
   type: string | null;
@@ -35,7 +35,7 @@ const limited = ["rate_limit", true] as const;
 const serverError = ["server_error", true] as const;
 const badRequest = ["bad_request", false] as const;
 
-// The messages hold nothing secret, and differ, so that their hashes differ.
+// The messages contain nothing secret, and differ, so that their hashes differ.
 const openaiFailures: Readonly<Record<FailureOutcome, Failure>> = {
   unauthorised: failure(
     401,
@@ -229,7 +229,7 @@ function isFailure(outcome: Outcome): outcome is FailureOutcome {
   return outcome in openaiFailures;
 }
 
-/** The provider's answer to a failed call, `null` where the scenario is no failure before the stream. */
+/** Returns the provider's response to a failed call, or `null` if the scenario does not fail before the stream. */
 export function answerFailure(call: ProviderCall, requestedModel: string | null): Answer | null {
   const { outcome } = call.scenario;
   if (!isFailure(outcome)) return null;
@@ -248,7 +248,7 @@ export function answerFailure(call: ProviderCall, requestedModel: string | null)
   };
 }
 
-/** The error that a provider sends inside a stream after status 200, as body value and as stated fact. */
+/** Returns the error that a provider sends inside a stream after status 200, as a body value and as a stated fact. */
 export function midStreamError(call: ProviderCall): { body: unknown; error: StatedError } {
   const found = failures[call.provider].overloaded;
   return { body: errorBody(call, found), error: statedError(found) };

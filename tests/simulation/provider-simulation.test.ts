@@ -31,7 +31,7 @@ describe("createProviderSimulation()", {
     return socket;
   }
 
-  /** Sends the bytes and reads until the provider closes, or until it has been quiet for as long as it takes to settle. */
+  /** Sends the bytes and reads until the provider closes the connection or has been silent for the settling time. */
   async function exchange(bytes: Buffer, host?: string): Promise<{ received: Buffer; error: string | null }> {
     const socket = await open(host);
     const pieces: Buffer[] = [];
@@ -349,7 +349,7 @@ describe("createParentProxy()", { skip: onNode ? false : "the simulation stands 
   });
 });
 
-/** Decodes the chunked coding; throws for anything unusual. */
+/** Decodes the chunked coding; throws on anything unusual. */
 function dechunk(bytes: Buffer): Buffer {
   const pieces: Buffer[] = [];
   for (let at = 0; ; ) {

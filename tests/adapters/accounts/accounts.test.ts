@@ -262,8 +262,8 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
       await accounts.createSession(made.userId),
     ];
     await post(accounts, "/request-password-reset", { email });
-    const [, letter] = /#([\w-]+)\n/.exec(mails.at(-1)?.text ?? "") ?? [];
-    assert.ok(letter);
+    const [, linkSecret] = /#([\w-]+)\n/.exec(mails.at(-1)?.text ?? "") ?? [];
+    assert.ok(linkSecret);
     const change = (fields: Record<string, unknown>) =>
       post(
         accounts,
@@ -279,7 +279,7 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
       assert.equal(await accounts.authenticate({ kind: "bearer", token }), null);
     const token = answer.headers.get("set-auth-token") ?? "";
     assert.equal((await accounts.authenticate({ kind: "bearer", token }))?.userId, made.userId);
-    const reset = await post(accounts, "/reset-password", { newPassword: password, token: letter });
+    const reset = await post(accounts, "/reset-password", { newPassword: password, token: linkSecret });
     assert.equal(reset.status, 400);
   });
 

@@ -24,7 +24,7 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
   /** The code of the sign-in that was begun last. */
   let code = "";
   const opened: (string | null)[] = [];
-  const letters: string[] = [];
+  const emails: string[] = [];
   before(async () => {
     test = await engine.open();
     provider = await startOidcProvider();
@@ -33,7 +33,7 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
       secret: "a secret of the tests that is long enough 0123456789",
       newId: () => uuidV7(0, randomBytes(10)),
       mail: async ({ text }) => {
-        letters.push(text);
+        emails.push(text);
       },
       policy: {
         allows: async ({ invitation }) => invitation === "please",
@@ -243,7 +243,7 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
     const before = await begin();
     assert.equal((await finish(before.state, before.cookie)).session, null);
     await sent("/request-password-reset", { email });
-    const [, token = ""] = /#([\w-]+)/.exec(letters.at(-1) ?? "") ?? [];
+    const [, token = ""] = /#([\w-]+)/.exec(emails.at(-1) ?? "") ?? [];
     assert.equal((await sent("/reset-password", { token, newPassword: `${password} again` })).status, 200);
     const after = await begin();
     assert.notEqual((await finish(after.state, after.cookie)).session, null);
