@@ -9,10 +9,11 @@ import { checkStanding } from "../access/authorise.ts";
 import type { ApiRoute } from "../api/api-routes.ts";
 import { problem } from "../http/problem.ts";
 import type { OrRefusal } from "../http/read-payload.ts";
-import { CLOUD_CONFIG_DEFAULTS, type CloudEnv } from "../ports.ts";
+import type { CloudEnv } from "../ports.ts";
 import { listWorkspaces, type WorkspaceAccess } from "../store/workspaces.ts";
 import { renderSignOut } from "./layout.ts";
 import { findSignedInPerson, type PageEnv, readForm, redirectToSignIn } from "./page-parts.ts";
+import { sellsPlans } from "./sells-plans.ts";
 
 /** A signed-in person and the workspaces they can access. */
 export interface Visitor {
@@ -122,11 +123,8 @@ function renderWorkspaces({ workspaces, workspace }: PageCall): Html {
 
 /** Renders the person with the links that are not in the navigation. */
 function renderPerson({ person, workspace, place, env }: PageCall): Html {
-  const { checkoutWording } = env.parts.config;
-  // A server that still has the placeholder wording sells no plans.
-  const sellsPlans = checkoutWording !== CLOUD_CONFIG_DEFAULTS.checkoutWording;
   return html`<ul class="person"><li><a href="/connect">Connect a machine</a></li>${
-    sellsPlans && workspace.role === "admin"
+    sellsPlans(env.parts.config) && workspace.role === "admin"
       ? html`<li><a href="${place.base}/subscribe">Change the plan</a></li>`
       : ""
   }<li>${renderSignOut(person)}</li></ul>`;

@@ -1,7 +1,9 @@
 import { USAGE_PAGES } from "../../pages/usage-pages.ts";
+import { changeKeys, showKeys } from "./keys-page.ts";
 import { changeMachines, showMachines } from "./machines-page.ts";
 import { changeMembers, showMembers } from "./members-page.ts";
 import { showRequest, showRequests } from "./requests-page.ts";
+import { changeSettings, showSettings } from "./settings-page.ts";
 import { showUsagePage } from "./usage-pages.ts";
 import type { WorkspacePage } from "./workspace-page.ts";
 
@@ -24,6 +26,10 @@ export const WORKSPACE_PAGES: readonly (readonly WorkspacePage[])[] = [
     usagePage("/models", "Models"),
     { path: "/machines", name: "Machines", get: showMachines, post: changeMachines },
   ],
-  // The answer to an invitation shows its link.
-  [{ path: "/members", name: "Members", showsSecret: true, get: showMembers, post: changeMembers }],
+  [
+    { path: "/settings", name: "Settings", get: showSettings, post: changeSettings },
+    // The answer to a new key shows its token, and that to an invitation its link.
+    { path: "/keys", name: "Keys", showsSecret: true, get: showKeys, post: changeKeys },
+    { path: "/members", name: "Members", showsSecret: true, get: showMembers, post: changeMembers },
+  ],
 ];

@@ -1,0 +1,5 @@
+import { CLOUD_CONFIG_DEFAULTS, type CloudConfig } from "../ports.ts";
+
+/** Whether the server sells plans. One that still has the placeholder wording does not. */
+export const sellsPlans = ({ checkoutWording }: CloudConfig): boolean =>
+  checkoutWording !== CLOUD_CONFIG_DEFAULTS.checkoutWording;

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { type Served, serve } from "../../../adapters/http/serve.ts";
+import { findBarriers, NARROW } from "../../browser/barriers.rig.ts";
+import {
+  BROWSER_PATIENCE_MS,
+  BROWSER_SUITE_TIMEOUT_MS,
+  launchChromium,
+  withoutChromium,
+} from "../../browser/chromium.rig.ts";
+import { type CloudRig, createRig, type TestPerson, type TestWorkspace } from "../kit/cloud-rig.ts";
+import { pgliteEngine } from "../kit/engines.ts";
+import { look } from "./look-at-page.rig.ts";
+
+/** The pages that administer a workspace. */
+const PAGES = [
+  ["settings", "/settings"],
+  ["keys", "/keys"],
+  ["members", "/members"],
+  ["machines", "/machines"],
+] as const;
+
+describe("the pages that administer a workspace in Chromium", {
+  skip: await withoutChromium(),
+  timeout: BROWSER_SUITE_TIMEOUT_MS,
+}, () => {
+  let rig: CloudRig;
+  let served: Served;
+  let browser: Browser;
+  let baseUrl: string;
+  let workspace: TestWorkspace;
+  let owner: TestPerson;
+  let app: ReturnType<CloudRig["app"]> | null = null;
+  before(async () => {
+    served = await serve(
+      (request, peer) => app?.fetch(request, peer) ?? new Response(null, { status: 503 }),
+      { host: "127.0.0.1", port: 0 },
+    );
+    baseUrl = `http://127.0.0.1:${served.port}`;
+    rig = await createRig(pgliteEngine(), { config: { baseUrl } });
+    app = rig.app({ baseUrl, rateLimits: { perKey: 1e6, perUser: 1e6 } });
+    browser = await launchChromium();
+    workspace = await rig.addWorkspace({ plan: "business", storePromptContent: true });
+    owner = await rig.personIn(workspace, "organisationOwner");
+    await rig.addMember(workspace, owner.userId, "admin");
+    for (let n = 0; n < 6; n += 1) {
+      const userId = await rig.addPerson(`Person ${n} with a rather long name`);
+      await rig.addMember(workspace, userId);
+      const machineId = await rig.addMachine(workspace, `a-rather-long-name-of-a-machine-${n}.example.com`);
+      await rig.addKey(workspace, { userId, machineId });
+      const path = `/v1/workspaces/${workspace.id}/invitations`;
+      await rig.call("POST", path, owner.token, { email: `guest-number-${n}@example.com`, role: "member" });
+    }
+  });
+  after(async () => {
+    await browser?.close();
+    await served?.close(0);
+    await rig?.close();
+  });
+
+  /** Opens a window for a person. Its console must stay empty. */
+  async function openWindow(
+    person: TestPerson,
+  ): Promise<{ context: BrowserContext; page: Page; said: string[] }> {
+    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+    await context.addCookies([{ name: "session", value: person.token, url: baseUrl }]);
+    const page = await context.newPage();
+    page.setDefaultTimeout(BROWSER_PATIENCE_MS);
+    const said: string[] = [];
+    page.on("console", (message) => said.push(message.text()));
+    return { context, page, said };
+  }
+
+  it("have no barrier at any width, light or dark", async () => {
+    const { context, page, said } = await openWindow(owner);
+    for (const [name, path] of PAGES) {
+      const answer = await page.goto(`${baseUrl}/w/${workspace.id}${path}`);
+      assert.equal(answer?.status(), 200, name);
+      for (const details of await page.locator("main details").all())
+        await details.evaluate((element) => element.setAttribute("open", ""));
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width: 1440, height: 900 });
+        assert.deepEqual(await findBarriers(page), [], `${name} ${colorScheme}`);
+      }
+      await page.setViewportSize({ width: 390, height: 844 });
+      assert.deepEqual(await findBarriers(page, NARROW), [], name);
+      await look(page, name);
+    }
+    assert.deepEqual(said, []);
+    await context.close();
+  });
+
+  it("can be used by keyboard: from the navigation to a new key and its revocation", async () => {
+    const { context, page, said } = await openWindow(owner);
+    await page.goto(`${baseUrl}/w/${workspace.id}/settings`);
+    await tabTo(page, "Keys");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Keys", exact: true }).waitFor();
+    await tabTo(page, "Create an admin key");
+    await page.keyboard.press("Enter");
+    const token = await page.getByRole("status").locator("pre").textContent();
+    assert.match(token ?? "", /^mtr_admin_/);
+    const rows = page.getByRole("table", { name: "Keys" }).locator("tbody tr");
+    const count = await rows.count();
+    await tabTo(page, "Revoke");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(`document.querySelectorAll("tbody tr").length === ${count - 1}`);
+    assert.deepEqual(said, []);
+    await context.close();
+  });
+});
+
+/** Presses Tab until the focus is on an element whose text begins with the name. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 200; presses += 1) {
+    await page.keyboard.press("Tab");
+    const text = await page.evaluate("document.activeElement?.textContent?.trim() ?? ''");
+    if (String(text).startsWith(name)) return;
+  }
+  assert.fail(`no focus reaches ${name}`);
+}
