@@ -1,5 +1,6 @@
 import type { Millis } from "../values/time.ts";
 import { type BudgetState, type BudgetSum, callsSince, currentBounds, usedSince } from "./budget-state.ts";
+import { totalUsed } from "./fleet-share.ts";
 
 /** The least share of the period that must have passed, and the least number of calls. Fewer would make a forecast noise. */
 const MIN_ELAPSED_PART = 0.05;
@@ -13,7 +14,7 @@ export function forecastBudget(each: BudgetState, sum: BudgetSum, now: Millis): 
   const { from, to } = currentBounds(each, now);
   if (to === null) return null;
   const elapsedMs = now - from;
-  const used = usedSince(sum, from);
+  const used = totalUsed(each.active, usedSince(sum, from), from, now);
   const { calls } = callsSince(sum, from);
   if (elapsedMs < (to - from) * MIN_ELAPSED_PART || calls < MIN_CALLS || used <= 0n) return null;
   const left = each.active.budget.limit - used;

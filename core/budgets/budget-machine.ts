@@ -25,6 +25,7 @@ import {
   type SumPart,
   usedSince,
 } from "./budget-state.ts";
+import { totalUsed } from "./fleet-share.ts";
 
 /** A sum of the stored records, with the warnings that were stored. */
 export interface LoadedSum {
@@ -452,7 +453,7 @@ function checkSum(
   const { budget } = each.active;
   const sum = each.sums[key] as BudgetSum;
   const bounds = currentBounds(each, now);
-  const used = usedSince(sum, bounds.from);
+  const used = totalUsed(each.active, usedSince(sum, bounds.from), bounds.from, now);
   if (budget.coolDownMs !== null) return used > budget.limit ? trip(each, key, now, effects) : each;
   if (used <= 0n) return each;
   const { name, limit } = budget;

@@ -1,4 +1,5 @@
 import type { Millis } from "../values/time.ts";
+import type { FleetShare } from "./fleet-share.ts";
 
 /** What a budget can be limited to. `billing` is the billing mode. Source: docs/specification.md#budgets. */
 export const SCOPE_KEYS = [
@@ -61,6 +62,8 @@ export interface ActiveBudget {
   readonly isPaused: boolean;
   /** Until then the budget does not block. */
   readonly liftedUntil: Millis | null;
+  /** What the cloud stated about the spend of a fleet budget. Absent: the budget is this machine's own. */
+  readonly fleet?: FleetShare;
 }
 
 /** What is known about a call: undefined if it is not known yet, null if it never will be. */

@@ -19,6 +19,7 @@ import {
   roomAt,
   usedSince,
 } from "./budget-state.ts";
+import { isOutdated, totalUsed } from "./fleet-share.ts";
 
 /** A call before it is sent. */
 export interface CallToDecide {
@@ -117,13 +118,16 @@ function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: 
   const key = sumKey(budget, call.facts);
   const sum = each.sums[key] ?? EMPTY_SUM;
   const bounds = currentBounds(each, now);
-  const spent = usedSince(sum, bounds.from);
+  const spent = totalUsed(each.active, usedSince(sum, bounds.from), bounds.from, now);
   const inFlight = inFlightSince(state, each, key, sum, bounds.from);
   const reason = budget.coolDownMs === null ? "amount" : "rate";
   if (sum.trippedUntil !== null && sum.trippedUntil > now)
     return refuse(budget, "rate", spent, inFlight, sum.trippedUntil, now);
   const roomOf = () => roomAt(each, sum, bounds, inFlight, now);
   if (spent + inFlight >= budget.limit) return refuse(budget, reason, spent, inFlight, roomOf(), now);
+  // What is known leaves room, but the spend of other machines is not known any more.
+  if (each.active.fleet !== undefined && isOutdated(each.active.fleet, now))
+    return budget.fail === "open" ? "let_through" : refuse(budget, "unknown", spent, inFlight, null, now);
   if (!budget.reserve) return "allow";
   if (call.bound === undefined && !call.isFinal) return ["bound"];
   const bound = call.bound === undefined ? null : usedOf(budget, { facts: call.facts, ...call.bound });
