@@ -14,6 +14,14 @@ import {
 } from "../../core/wire/consent.ts";
 import { whoamiSchema } from "../../core/wire/daemon.ts";
 import { daemonTotalsSchema } from "../../core/wire/daemon-totals.ts";
+import {
+  fleetBudgetCreatedSchema,
+  fleetBudgetsSchema,
+  fleetBudgetTermsSchema,
+  liftFleetBudgetSchema,
+  machineBudgetsSchema,
+  newFleetBudgetSchema,
+} from "../../core/wire/fleet-budgets.ts";
 import { ledgerHeadsQuerySchema, ledgerHeadsSchema } from "../../core/wire/ledger-heads.ts";
 import {
   limitsSchema,
@@ -150,6 +158,12 @@ export const API_ROUTES = {
     maxBodyBytes: 512 * 1024,
     body: limitsUploadSchema,
     answers: { 200: limitsUploadResponseSchema },
+  },
+  "GET /v1/daemon/budgets": {
+    summary:
+      "List the budgets that bind the key's machine, with what it and all others used in their periods",
+    caller: "key",
+    answers: { 200: machineBudgetsSchema },
   },
   "DELETE /v1/daemon/key": {
     summary: "Revoke the calling key",
@@ -468,6 +482,54 @@ export const API_ROUTES = {
   },
   "POST /v1/workspaces/:ws/machines/:id/invite": {
     summary: "Unblock a machine (administrators)",
+    caller: "person",
+    workspace: { role: "admin" },
+    answers: { 204: null },
+  },
+  "GET /v1/workspaces/:ws/budgets": {
+    summary: "List the budgets that bind the caller, with their sums; administrators see all",
+    caller: "person",
+    workspace: {},
+    answers: { 200: fleetBudgetsSchema },
+  },
+  "POST /v1/workspaces/:ws/budgets": {
+    summary:
+      "Set a budget for the workspace, a project, a person or a machine (administrators; Team and above)",
+    caller: "person",
+    workspace: { role: "admin", feature: "fleetBudgets" },
+    body: newFleetBudgetSchema,
+    answers: { 201: fleetBudgetCreatedSchema },
+    refusals: [409],
+  },
+  "PATCH /v1/workspaces/:ws/budgets/:id": {
+    summary:
+      "Replace the terms of a budget (administrators; Team and above); omitted ones take their defaults",
+    caller: "person",
+    workspace: { role: "admin", feature: "fleetBudgets" },
+    body: fleetBudgetTermsSchema,
+    answers: { 204: null },
+  },
+  "POST /v1/workspaces/:ws/budgets/:id/pause": {
+    summary: "Pause a budget (administrators): it counts, and neither warns nor blocks",
+    caller: "person",
+    workspace: { role: "admin" },
+    answers: { 204: null },
+  },
+  "POST /v1/workspaces/:ws/budgets/:id/resume": {
+    summary: "End the pause or the lift of a budget (administrators)",
+    caller: "person",
+    workspace: { role: "admin" },
+    answers: { 204: null },
+  },
+  "POST /v1/workspaces/:ws/budgets/:id/lift": {
+    summary: "Let calls pass a budget for a while (administrators)",
+    caller: "person",
+    workspace: { role: "admin" },
+    body: liftFleetBudgetSchema,
+    answers: { 204: null },
+  },
+  "DELETE /v1/workspaces/:ws/budgets/:id": {
+    summary: "Remove a budget (administrators)",
     caller: "person",
     workspace: { role: "admin" },
     answers: { 204: null },

@@ -2,10 +2,12 @@ import type { ApiHandlers } from "./api-call.ts";
 import { daemonKeyHandlers } from "./daemon/daemon-key.ts";
 import { daemonTotalsHandlers } from "./daemon/daemon-totals.ts";
 import { limitHandlers } from "./daemon/limit-readings.ts";
+import { machineBudgetHandlers } from "./daemon/machine-budgets.ts";
 import { pairingHandlers } from "./daemon/pairing.ts";
 import { ratesHandlers } from "./daemon/pricing-rates.ts";
 import { requestBodyHandlers } from "./daemon/request-body.ts";
 import { batchHandlers } from "./daemon/requests-batch.ts";
+import { budgetHandlers } from "./people/budgets.ts";
 import { deletionHandlers } from "./people/deletions.ts";
 import { invitationHandlers } from "./people/invitations.ts";
 import { keyHandlers } from "./people/keys.ts";
@@ -31,6 +33,7 @@ export const API_HANDLERS: ApiHandlers = {
   ...daemonKeyHandlers,
   ...daemonTotalsHandlers,
   ...limitHandlers,
+  ...machineBudgetHandlers,
   ...ratesHandlers,
   ...pairingHandlers,
   ...pairingDecisionHandlers,
@@ -41,6 +44,7 @@ export const API_HANDLERS: ApiHandlers = {
   ...memberHandlers,
   ...invitationHandlers,
   ...machineHandlers,
+  ...budgetHandlers,
   ...keyHandlers,
   ...reportHandlers,
   ...usageHandlers,

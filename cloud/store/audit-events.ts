@@ -26,6 +26,12 @@ export type AuditEventKind =
   | "machine_renamed"
   | "machine_blocked"
   | "machine_invited"
+  | "budget_created"
+  | "budget_changed"
+  | "budget_paused"
+  | "budget_resumed"
+  | "budget_lifted"
+  | "budget_removed"
   | "key_created"
   | "key_revoked";
 

@@ -114,6 +114,23 @@ export async function setMachineBlocked(
   });
 }
 
+/** Returns the person who uses a machine; null if it is unknown or has none. */
+export async function findMachineUser(
+  db: CloudDatabase,
+  workspaceId: string,
+  machineId: string,
+): Promise<string | null> {
+  const row = await inScope(db, { workspaceId }, (trx) =>
+    trx
+      .selectFrom("machines")
+      .select("user_id")
+      .where("workspace_id", "=", workspaceId)
+      .where("machine_id", "=", machineId)
+      .executeTakeFirst(),
+  );
+  return row?.user_id ?? null;
+}
+
 /** Stores the version that a machine runs, if it changed. The next pairing states it too, but may never come. */
 export async function saveDaemonVersion(
   db: CloudDatabase,

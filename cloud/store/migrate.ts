@@ -17,6 +17,7 @@ import { blockedBy } from "./migrations/0013-blocked-by.ts";
 import { limitReadings } from "./migrations/0014-limit-readings.ts";
 import { administration } from "./migrations/0015-administration.ts";
 import { bodyKeys } from "./migrations/0016-body-keys.ts";
+import { budgets } from "./migrations/0017-budgets.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -38,6 +39,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   limitReadings,
   administration,
   bodyKeys,
+  budgets,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

@@ -34,6 +34,8 @@ export const DELETED_WITH_WORKSPACE = [
   "body_first_sightings",
   "prompt_view_tickets",
   "limit_readings",
+  "budget_warnings",
+  "budgets",
   "sync_keys",
   "machines",
   "invitations",

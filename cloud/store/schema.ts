@@ -248,6 +248,30 @@ export interface CloudSchema {
     status: Nullable<string>;
     seen_at: Millis;
   };
+  budgets: {
+    workspace_id: string;
+    budget_id: string;
+    name: string;
+    subject: "workspace" | "project" | "person" | "machine";
+    /** The project, the id of the person or that of the machine; empty for the workspace. */
+    target: string;
+    /** JSON, as `parseFleetBudget()` reads it. */
+    terms: string;
+    is_paused: boolean;
+    lifted_until: Nullable<Millis>;
+    created_by: string;
+    created_at: Millis;
+  };
+  /** The emails about budgets, one for each threshold, amount and period. */
+  budget_warnings: {
+    workspace_id: string;
+    budget_id: string;
+    period_from: Millis;
+    threshold: number;
+    limit_amount: Integer;
+    tried_at: Millis;
+    sent_at: Nullable<Millis>;
+  };
   cost_seal_heads: { workspace_id: string; seq: Integer; prev_hash: string; hash: string };
   cost_seals: {
     workspace_id: string;

@@ -21,6 +21,11 @@ export interface PlanRights {
    * need the same right as audited requests.
    */
   readonly auditSurface: boolean;
+  /**
+   * Whether admins may set budgets for the workspace. Source: docs/specification.md#fleet-budgets. Every plan may pause, lift and
+   * remove them, so that a workspace whose plan changed is not bound by what it can't change.
+   */
+  readonly fleetBudgets: boolean;
 }
 
 /** The rights of every plan. */
@@ -33,6 +38,7 @@ export const PLAN_TABLE: Readonly<Record<Plan, PlanRights>> = {
     readPromptViews: false,
     advancedSettings: false,
     auditSurface: false,
+    fleetBudgets: false,
   },
   team: {
     tracesWindowDays: 30,
@@ -42,6 +48,7 @@ export const PLAN_TABLE: Readonly<Record<Plan, PlanRights>> = {
     readPromptViews: false,
     advancedSettings: false,
     auditSurface: false,
+    fleetBudgets: true,
   },
   business: {
     tracesWindowDays: 30,
@@ -51,6 +58,7 @@ export const PLAN_TABLE: Readonly<Record<Plan, PlanRights>> = {
     readPromptViews: true,
     advancedSettings: true,
     auditSurface: true,
+    fleetBudgets: true,
   },
   enterprise: {
     tracesWindowDays: 30,
@@ -60,6 +68,7 @@ export const PLAN_TABLE: Readonly<Record<Plan, PlanRights>> = {
     readPromptViews: true,
     advancedSettings: true,
     auditSurface: true,
+    fleetBudgets: true,
   },
 };
 

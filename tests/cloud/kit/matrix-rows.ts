@@ -88,6 +88,20 @@ async function addInvitation(rig: CloudRig, workspaceId: string): Promise<string
   return id;
 }
 
+/** Adds a budget and returns the path of its routes. */
+async function budgetPath(rig: CloudRig, { workspace }: World): Promise<string> {
+  const id = rig.uuid();
+  await rig.db
+    .insertInto("budgets")
+    .values({
+      ...{ workspace_id: workspace.id, budget_id: id, name: id, subject: "workspace", target: "" },
+      ...{ terms: JSON.stringify({ amount: "1 USD" }), is_paused: false },
+      ...{ created_by: "x", created_at: rig.clock.now() },
+    })
+    .execute();
+  return `/v1/workspaces/${workspace.id}/budgets/${id}`;
+}
+
 /** One row for each route of the API. */
 export const API_ROWS: Readonly<Record<string, Row>> = {
   "POST /v1/requests/batch": {
@@ -327,6 +341,42 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
       },
     ]),
   ),
+  "GET /v1/daemon/budgets": { needs: "service", send: at("/v1/daemon/budgets"), answer: 200 },
+  "GET /v1/workspaces/:ws/budgets": { ...member, send: ws("/budgets"), answer: 200 },
+  "POST /v1/workspaces/:ws/budgets": {
+    ...admin,
+    workspace: { role: "admin", feature: "fleetBudgets" },
+    send: (rig, { workspace }) => ({
+      path: `/v1/workspaces/${workspace.id}/budgets`,
+      // A project of its own, so that the budget binds none of the other rows' calls.
+      body: { name: rig.uuid(), subject: "project", target: "p", amount: "1 USD" },
+    }),
+    answer: 201,
+  },
+  "PATCH /v1/workspaces/:ws/budgets/:id": {
+    ...admin,
+    workspace: { role: "admin", feature: "fleetBudgets" },
+    send: async (rig, world) => ({ path: await budgetPath(rig, world), body: { amount: "2 USD" } }),
+    answer: 204,
+  },
+  ...Object.fromEntries(
+    ["pause", "resume", "lift"].map((verb): [string, Row] => [
+      `POST /v1/workspaces/:ws/budgets/:id/${verb}`,
+      {
+        ...admin,
+        send: async (rig, world) => ({
+          path: `${await budgetPath(rig, world)}/${verb}`,
+          ...(verb === "lift" && { body: { minutes: 5, reason: "why" } }),
+        }),
+        answer: 204,
+      },
+    ]),
+  ),
+  "DELETE /v1/workspaces/:ws/budgets/:id": {
+    ...admin,
+    send: async (rig, world) => ({ path: await budgetPath(rig, world) }),
+    answer: 204,
+  },
   "GET /v1/workspaces/:ws/keys": { ...member, send: ws("/keys"), answer: 200 },
   "POST /v1/workspaces/:ws/keys": {
     needs: "inPerson",

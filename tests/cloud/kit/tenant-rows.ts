@@ -63,6 +63,15 @@ export const TENANT_ROWS: readonly (readonly [table: string, insert: (workspace:
     (w) =>
       `insert into limit_readings values ('${w}', '${ID}', 'ann', 'openai', '', '5h', '', 'share', null, null, null, null, null, null, now())`,
   ],
+  [
+    "budgets",
+    (w) =>
+      `insert into budgets values ('${w}', '${ID}', 'n', 'workspace', '', '{}', false, null, 'ann', now())`,
+  ],
+  [
+    "budget_warnings",
+    (w) => `insert into budget_warnings values ('${w}', '${ID}', now(), 50, 1, now(), null)`,
+  ],
   ["cost_seal_heads", (w) => `insert into cost_seal_heads values ('${w}', 0, '', '')`],
   ["cost_seals", (w) => `insert into cost_seals values ('${w}', 1, 'stored', now(), null, '', '', '', null)`],
   ["audit_event_heads", (w) => `insert into audit_event_heads values ('${w}', 0, '', '')`],

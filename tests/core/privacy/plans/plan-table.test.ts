@@ -14,6 +14,7 @@ const features: readonly [feature: PlanFeature, source: string, ...may: readonly
   ["writePromptViews", "requires Team or above", false, true, true, true],
   ["readPromptViews", "requires Business+ or above", false, false, true, true],
   ["advancedSettings", "require Business+ or Enterprise", false, false, true, true],
+  ["fleetBudgets", "setting fleet budgets requires Team or above", false, true, true, true],
   ["auditSurface", "Business+ sees older requests there", false, false, true, true],
 ];
 

@@ -1,0 +1,317 @@
+import { sql, type Transaction } from "kysely";
+import type { BudgetInput } from "../../core/budgets/parse-budget.ts";
+import type { FleetSubject } from "../../core/budgets/parse-fleet-budget.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { type AuditEventKind, addAuditEvent, type Change } from "./audit-events.ts";
+import type { CloudDatabase } from "./open-database.ts";
+import type { CloudSchema } from "./schema.ts";
+import { inScope } from "./transaction.ts";
+
+/** A budget of a workspace. */
+export interface StoredBudget {
+  readonly budgetId: string;
+  readonly name: string;
+  readonly subject: FleetSubject;
+  /** The project, the id of the person or that of the machine; null for the workspace. */
+  readonly target: string | null;
+  readonly terms: BudgetInput;
+  readonly isPaused: boolean;
+  readonly liftedUntil: Millis | null;
+}
+
+/** A machine and the person who uses it. */
+export interface BudgetReader {
+  readonly userId: string;
+  readonly machineIds: readonly string[];
+}
+
+/** Lists the budgets of a workspace by name: all, or those that bind the person and their machines. */
+export async function listBudgets(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  reader: BudgetReader | null,
+): Promise<readonly StoredBudget[]> {
+  const rows = await trx
+    .selectFrom("budgets")
+    .select(["budget_id", "name", "subject", "target", "terms", "is_paused", "lifted_until"])
+    .where("workspace_id", "=", workspaceId)
+    .$if(reader !== null, (query) =>
+      query.where(({ or, and, eb }) =>
+        or([
+          eb("subject", "in", ["workspace", "project"]),
+          and([eb("subject", "=", "person"), eb("target", "=", reader?.userId ?? "")]),
+          and([eb("subject", "=", "machine"), eb("target", "in", ["", ...(reader?.machineIds ?? [])])]),
+        ]),
+      ),
+    )
+    .orderBy("name")
+    .execute();
+  return rows.map((row) => ({
+    budgetId: row.budget_id,
+    name: row.name,
+    subject: row.subject,
+    target: row.target === "" ? null : row.target,
+    terms: JSON.parse(row.terms) as BudgetInput,
+    isPaused: row.is_paused,
+    liftedUntil: row.lifted_until,
+  }));
+}
+
+/** Returns the ids of the machines that a person uses. */
+export async function listOwnMachines(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  userId: string,
+): Promise<readonly string[]> {
+  const rows = await trx
+    .selectFrom("machines")
+    .select("machine_id")
+    .where("workspace_id", "=", workspaceId)
+    .where("user_id", "=", userId)
+    .execute();
+  return rows.map((row) => row.machine_id);
+}
+
+/** A new budget. */
+export type FreshBudget = Pick<StoredBudget, "budgetId" | "name" | "subject" | "target" | "terms">;
+
+/**
+ * Creates a budget. Concurrent creations wait for each other at the workspace's row, so the number is exact.
+ * `budget_exists`: the workspace has one of that name.
+ */
+export async function createBudget(
+  db: CloudDatabase,
+  workspaceId: string,
+  fresh: FreshBudget,
+  max: number,
+  change: Change,
+): Promise<"created" | "budget_exists" | "too_many_budgets"> {
+  return await inScope(db, { workspaceId }, async (trx) => {
+    await trx
+      .selectFrom("workspaces")
+      .select("workspace_id")
+      .where("workspace_id", "=", workspaceId)
+      .forUpdate()
+      .execute();
+    const names = await trx
+      .selectFrom("budgets")
+      .select("name")
+      .where("workspace_id", "=", workspaceId)
+      .execute();
+    if (names.some(({ name }) => name === fresh.name)) return "budget_exists";
+    if (names.length >= max) return "too_many_budgets";
+    await trx
+      .insertInto("budgets")
+      .values({
+        workspace_id: workspaceId,
+        budget_id: fresh.budgetId,
+        name: fresh.name,
+        subject: fresh.subject,
+        target: fresh.target ?? "",
+        terms: JSON.stringify(fresh.terms),
+        is_paused: false,
+        lifted_until: null,
+        created_by: change.userId ?? "",
+        created_at: change.now,
+      })
+      .execute();
+    const { name, subject, target } = fresh;
+    const details = { ...detailsOf(fresh.budgetId, name), subject, target, ...termDetails(fresh.terms) };
+    await addAuditEvent(trx, workspaceId, "budget_created", change, details);
+    return "created";
+  });
+}
+
+/** What changes about a budget, besides its terms. */
+type BudgetMarks = { readonly isPaused: boolean; readonly liftedUntil: Millis | null };
+
+/** Replaces the terms of a budget. False: there is none. */
+export const changeBudgetTerms = (
+  db: CloudDatabase,
+  workspaceId: string,
+  budgetId: string,
+  terms: BudgetInput,
+  change: Change,
+): Promise<boolean> =>
+  withBudget(db, workspaceId, budgetId, change, async (trx, { terms: before }) => {
+    const after = JSON.stringify({ ...terms, name: undefined });
+    if (after === JSON.stringify({ ...before, name: undefined })) return null;
+    await trx
+      .updateTable("budgets")
+      .set({ terms: JSON.stringify(terms) })
+      .where("workspace_id", "=", workspaceId)
+      .where("budget_id", "=", budgetId)
+      .execute();
+    return ["budget_changed", { ...termDetails(terms), ...termDetails(before, "_before") }];
+  });
+
+/** Pauses, resumes or lifts a budget. False: there is none. */
+export const markBudget = (
+  db: CloudDatabase,
+  workspaceId: string,
+  budgetId: string,
+  { isPaused, liftedUntil }: BudgetMarks,
+  [kind, details]: AuditedChange,
+  change: Change,
+): Promise<boolean> =>
+  withBudget(db, workspaceId, budgetId, change, async (trx) => {
+    await trx
+      .updateTable("budgets")
+      .set({ is_paused: isPaused, lifted_until: liftedUntil })
+      .where("workspace_id", "=", workspaceId)
+      .where("budget_id", "=", budgetId)
+      .execute();
+    return [kind, details];
+  });
+
+/** Removes a budget with its warnings. False: there is none. */
+export const removeBudget = (
+  db: CloudDatabase,
+  workspaceId: string,
+  budgetId: string,
+  change: Change,
+): Promise<boolean> =>
+  withBudget(db, workspaceId, budgetId, change, async (trx, { terms }) => {
+    for (const table of ["budget_warnings", "budgets"] as const)
+      await trx
+        .deleteFrom(table)
+        .where("workspace_id", "=", workspaceId)
+        .where("budget_id", "=", budgetId)
+        .execute();
+    return ["budget_removed", termDetails(terms)];
+  });
+
+/** The kind of an audit event with its details. */
+type AuditedChange = readonly [kind: AuditEventKind, details: Readonly<Record<string, Detail>>];
+type Detail = string | number | boolean | null;
+
+/** Locks a budget, changes it and records the event that `work` returns; null: nothing changed. */
+async function withBudget(
+  db: CloudDatabase,
+  workspaceId: string,
+  budgetId: string,
+  change: Change,
+  work: (trx: Transaction<CloudSchema>, budget: { terms: BudgetInput }) => Promise<AuditedChange | null>,
+): Promise<boolean> {
+  return await inScope(db, { workspaceId }, async (trx) => {
+    const row = await trx
+      .selectFrom("budgets")
+      .select(["name", "terms"])
+      .where("workspace_id", "=", workspaceId)
+      .where("budget_id", "=", budgetId)
+      .forUpdate()
+      .executeTakeFirst();
+    if (row === undefined) return false;
+    const changed = await work(trx, { terms: JSON.parse(row.terms) as BudgetInput });
+    if (changed === null) return true;
+    const [kind, details] = changed;
+    await addAuditEvent(trx, workspaceId, kind, change, { ...detailsOf(budgetId, row.name), ...details });
+    return true;
+  });
+}
+
+const detailsOf = (budgetId: string, name: string) => ({ budget_id: budgetId, name });
+
+/** The terms as the details of an audit event, which are flat. */
+const termDetails = (terms: BudgetInput, suffix = ""): Record<string, Detail> =>
+  Object.fromEntries(
+    Object.entries(terms).flatMap(([key, value]): [string, Detail][] =>
+      key === "name" ? [] : [[`${key}${suffix}`, Array.isArray(value) ? value.join(",") : (value as Detail)]],
+    ),
+  );
+
+/** A threshold that a budget reached in a period. */
+export interface ReachedThreshold {
+  readonly budgetId: string;
+  readonly periodFrom: Millis;
+  readonly thresholds: readonly number[];
+  readonly limit: bigint;
+}
+
+/** How long a warning that could not be sent waits until it is tried again, milliseconds. */
+export const WARNING_RETRY_MS = 600_000;
+
+/** How long warnings are kept, milliseconds: longer than any period but a total, whose warnings are kept with the budget. */
+const WARNINGS_KEPT_MS = 62 * 86_400_000;
+
+/**
+ * Claims the warnings of a budget that were not sent yet, and returns their thresholds. Of concurrent calls, one gets each. A claimed
+ * warning that is not confirmed by `confirmWarnings()` can be claimed again later.
+ */
+export async function claimWarnings(
+  db: CloudDatabase,
+  workspaceId: string,
+  { budgetId, periodFrom, thresholds, limit }: ReachedThreshold,
+  now: Millis,
+): Promise<readonly number[]> {
+  return await inScope(db, { workspaceId }, async (trx) => {
+    const claimed = await trx
+      .insertInto("budget_warnings")
+      .values(
+        thresholds.map((threshold) => ({
+          ...{ workspace_id: workspaceId, budget_id: budgetId, period_from: periodFrom, threshold },
+          ...{ limit_amount: `${limit}`, tried_at: now, sent_at: null },
+        })),
+      )
+      .onConflict((conflict) =>
+        conflict
+          .columns(["workspace_id", "budget_id", "period_from", "threshold", "limit_amount"])
+          .doUpdateSet({ tried_at: now })
+          .where("budget_warnings.sent_at", "is", null)
+          .where("budget_warnings.tried_at", "<=", now - WARNING_RETRY_MS),
+      )
+      .returning("threshold")
+      .execute();
+    if (claimed.length > 0)
+      await sql`delete from budget_warnings where workspace_id = ${workspaceId}::uuid and budget_id = ${budgetId}::uuid
+        and period_from < ${periodFrom}::timestamptz and tried_at < ${now - WARNINGS_KEPT_MS}::timestamptz`.execute(
+        trx,
+      );
+    return claimed.map(({ threshold }) => threshold);
+  });
+}
+
+/** Records that warnings were sent. */
+export async function confirmWarnings(
+  db: CloudDatabase,
+  workspaceId: string,
+  { budgetId, periodFrom, thresholds, limit }: ReachedThreshold,
+  now: Millis,
+): Promise<void> {
+  await inScope(db, { workspaceId }, (trx) =>
+    trx
+      .updateTable("budget_warnings")
+      .set({ sent_at: now })
+      .where("workspace_id", "=", workspaceId)
+      .where("budget_id", "=", budgetId)
+      .where("period_from", "=", periodFrom)
+      .where("threshold", "in", thresholds)
+      .where("limit_amount", "=", `${limit}`)
+      .execute(),
+  );
+}
+
+/** Returns the warnings that need no email now, as `warningKey()` writes them: they were sent, or tried shortly before. */
+export async function listSettledWarnings(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  now: Millis,
+): Promise<ReadonlySet<string>> {
+  const rows = await trx
+    .selectFrom("budget_warnings")
+    .select(["budget_id", "period_from", "threshold", "limit_amount"])
+    .where("workspace_id", "=", workspaceId)
+    .where(({ or, eb }) => or([eb("sent_at", "is not", null), eb("tried_at", ">", now - WARNING_RETRY_MS)]))
+    .execute();
+  return new Set(
+    rows.map((row) => warningKey(row.budget_id, row.period_from, row.threshold, row.limit_amount)),
+  );
+}
+
+/** Returns the key of a warning. */
+export const warningKey = (
+  budgetId: string,
+  periodFrom: Millis,
+  threshold: number,
+  limit: string | bigint,
+): string => `${budgetId} ${periodFrom} ${threshold} ${limit}`;

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import {
+  batch,
+  type CloudRig,
+  createRig,
+  json,
+  record,
+  START,
+  type TestWorkspace,
+} from "../kit/cloud-rig.ts";
+import { describeOnEngines } from "../kit/engines.ts";
+
+const HOUR = 3_600_000;
+
+describeOnEngines("the sums of budgets", (engine) => {
+  let rig: CloudRig;
+  let workspace: TestWorkspace;
+  let other: TestWorkspace;
+  let token: string;
+  /** By machine. */
+  const keys: { readonly machineId: string; readonly token: string }[] = [];
+  /** What was sent, with the cost that the cloud gave it. */
+  const sent: {
+    readonly at: number;
+    readonly machine: number;
+    readonly project: string;
+    readonly spent: bigint;
+    readonly tokens: number;
+    readonly isRefused: boolean;
+    readonly isUnpriced: boolean;
+  }[] = [];
+
+  const BILLING = ["metered", "plan", "credits", "unknown"] as const;
+
+  before(async () => {
+    rig = await createRig(engine, { config: { rateLimits: { perKey: 1e6, perUser: 1e6 } } });
+    workspace = await rig.addWorkspace({ plan: "team" });
+    other = await rig.addWorkspace({ plan: "team" });
+    token = (await rig.personIn(workspace, "workspaceAdmin")).token;
+    for (let machine = 0; machine < 3; machine += 1) {
+      const machineId = await rig.addMachine(workspace, `m${machine}`);
+      keys.push({ machineId, token: await rig.addKey(workspace, { machineId }) });
+    }
+    const records: Record<string, unknown>[][] = [[], [], []];
+    const facts = new Map<string, Omit<(typeof sent)[number], "spent">>();
+    // Around the starts of days, weeks and months in zones of whole and partial hours.
+    for (let index = 0; index < 300; index += 1) {
+      const machine = index % 3;
+      const at = START - (index * 37 * HOUR) / 11 - (index % 7) * 60_000;
+      const project = index % 4 === 0 ? "shop" : "hermes";
+      const isRefused = index % 10 === 3;
+      const isUnpriced = index % 10 === 7;
+      const id = rig.uuid();
+      const tokens = isRefused ? 0 : 1_000 + index;
+      records[machine]?.push(
+        record(id, {
+          ...{
+            requested_at: new Date(at).toISOString(),
+            project,
+            billing_mode: BILLING[index % 4 === 3 ? 0 : index % 3],
+          },
+          ...(isUnpriced && { model: "no-such-model" }),
+          ...(isRefused ? { blocked_by: "b" } : { prompt_tokens: tokens - 10, completion_tokens: 10 }),
+        }),
+      );
+      facts.set(id, { at, machine, project, tokens, isRefused, isUnpriced });
+    }
+    for (const [machine, all] of records.entries())
+      assert.equal(
+        (await rig.call("POST", "/v1/requests/batch", keys[machine]!.token, batch(...all))).status,
+        200,
+      );
+    // Another workspace's requests never count.
+    await rig.call(
+      "POST",
+      "/v1/requests/batch",
+      other.token,
+      batch(record(rig.uuid(), { prompt_tokens: 9e6, completion_tokens: 1 })),
+    );
+    const rows = await rig.db
+      .selectFrom("requests")
+      .select(["request_id", "cost_pico_usd", "billing_mode"])
+      .where("workspace_id", "=", workspace.id)
+      .execute();
+    for (const row of rows) {
+      const isSpent = row.billing_mode === "metered" || row.billing_mode === "credits";
+      sent.push({ ...facts.get(row.request_id)!, spent: isSpent ? BigInt(row.cost_pico_usd ?? 0) : 0n });
+    }
+    assert.equal(sent.length, 300);
+  });
+  after(() => rig.close());
+
+  const AMOUNTS = { usd: "9 USD", tokens: "9M tokens", requests: "9M requests" } as const;
+
+  for (const zone of ["UTC", "Asia/Kolkata", "Asia/Kathmandu", "America/New_York"])
+    for (const period of ["hour", "day", "week", "month", "total"])
+      for (const unit of ["usd", "tokens", "requests"] as const)
+        it(`are exact to the call for ${unit} a ${period} in ${zone}, by subject and machine`, async () => {
+          const base = `/v1/workspaces/${workspace.id}/budgets`;
+          for (const [subject, target] of [
+            ["workspace", null],
+            ["project", "shop"],
+            ["person", workspace.userId],
+            ["machine", keys[1]!.machineId],
+          ] as const) {
+            const body = {
+              ...{ name: "b", subject, target, amount: AMOUNTS[unit], period },
+              ...(period !== "total" && { zone }),
+            };
+            const { id } = await json(rig.call("POST", base, token, body));
+            const [item] = (await json(rig.call("GET", base, token))).items;
+            const from = Date.parse(item.period_from);
+            const matches = (each: (typeof sent)[number]) =>
+              each.at >= from &&
+              (subject !== "project" || each.project === "shop") &&
+              (subject !== "machine" || each.machine === 1);
+            const sum = (all: readonly (typeof sent)[number][]) =>
+              all.reduce(
+                (total, each) =>
+                  total +
+                  { usd: each.spent, tokens: BigInt(each.tokens), requests: each.isRefused ? 0n : 1n }[unit],
+                0n,
+              );
+            const counted = sent.filter(matches);
+            assert.ok(period === "hour" || counted.length > 0);
+            assert.equal(item.spent, `${sum(counted)}`, `${subject} ${zone} ${period}`);
+            const unpriced = counted.filter(({ isUnpriced }) => isUnpriced).length;
+            assert.equal(item.unpriced_calls, unit === "usd" ? unpriced : 0);
+            for (const [machine, key] of keys.entries()) {
+              const { budgets } = await json(rig.call("GET", "/v1/daemon/budgets", key.token));
+              if (subject === "machine" && machine !== 1) {
+                assert.deepEqual(budgets, []);
+                continue;
+              }
+              const isHere = (each: (typeof sent)[number]) => each.machine === machine;
+              assert.deepEqual(
+                [budgets[0].here, budgets[0].elsewhere],
+                [`${sum(counted.filter(isHere))}`, `${sum(counted.filter((each) => !isHere(each)))}`],
+              );
+            }
+            await rig.call("DELETE", `${base}/${id}`, token);
+          }
+        });
+});
