@@ -21,6 +21,7 @@ const START_FILES = [
   "cli/cloud-bin.js",
   "cli/compile-cache.js",
   "cli/node-version.js",
+  "cli/supervise.sh",
   "package.json",
 ];
 
@@ -65,7 +66,7 @@ export function writeTestProgram(root: string, folder: string): string | null {
 
 function hashOfFiles(folder: string): string {
   const hash = createHash("sha256");
-  for (const file of globSync("**/*.{js,json}", { cwd: folder }).sort()) {
+  for (const file of globSync("**/*.{js,json,sh}", { cwd: folder }).sort()) {
     hash.update(`${file}\n`).update(readFileSync(join(folder, file)));
   }
   return hash.digest("hex").slice(0, 16);

@@ -1,11 +1,9 @@
-import { spawn } from "node:child_process";
-import { openSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import { readSmallFile } from "../../adapters/files/read-small-file.ts";
-import { withMemoryLimits } from "../../core/operations/install/memory-limits.ts";
 import type { DaemonHealth } from "../../daemon/api/daemon-status.ts";
 import { type LoopbackOptions, requestDaemon } from "./loopback-client.ts";
 
@@ -119,28 +117,6 @@ export async function findHolder(home: string): Promise<{ pid: number | null } |
 export const programFile = fileURLToPath(
   new URL(import.meta.url.endsWith(".ts") ? "../bin.js" : "../../../cli/bin.js", import.meta.url),
 );
-
-/** Starts a daemon that outlives this process. Its output goes to `logs/start.log`; see `waitForDaemon()`. */
-export function spawnDaemon(home: string): { pid: number; exited: Promise<number> } {
-  let output: number | "ignore" = "ignore";
-  try {
-    output = openSync(bootLogFile(home), "w", 0o600);
-  } catch {
-    // The daemon starts even if its log can't be written.
-  }
-  const child = spawn(process.execPath, [programFile, "start", "--foreground"], {
-    detached: true,
-    stdio: ["ignore", output, output],
-    env: { ...withMemoryLimits(process.env), METER_HOME: home },
-    cwd: home,
-  });
-  const exited = new Promise<number>((resolve) => {
-    child.once("exit", (code) => resolve(code ?? 1));
-    child.once("error", () => resolve(1));
-  });
-  child.unref();
-  return { pid: child.pid ?? -1, exited };
-}
 
 /** Whether a process with this id exists. */
 export function isAlive(pid: number): boolean {

@@ -3,7 +3,9 @@ import { readInstallRecord } from "../../adapters/installer/install-record.ts";
 import { createProgramRunner, type RunProgram } from "../../adapters/installer/run-program.ts";
 import { findServiceCommands } from "../../core/operations/install/service-commands.ts";
 import type { InstallRecord } from "../../core/operations/install/step.ts";
+import { resolveListenHost } from "../../daemon/proxy/listen-host.ts";
 import { prepareHome } from "../home/prepare-home.ts";
+import { readConfig } from "../home/read-config.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 import {
   bootLogFile,
@@ -13,8 +15,9 @@ import {
   isAlive,
   type RunningDaemon,
   readBootLog,
-  spawnDaemon,
 } from "./daemon-process.ts";
+import { type BoundSocket, bindSocket, spawnDaemon } from "./spawn-daemon.ts";
+import { findUnmeteredRelay, forgetRelay } from "./supervision.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -53,14 +56,39 @@ const didNotStart = (home: string): CommandFailure =>
   new CommandFailure(`The daemon did not start. Its output:\n${readBootLog(home)}`);
 
 /** Starts a daemon that outlives this process and waits until it answers. */
-async function startInBackground(home: string): Promise<FoundDaemon> {
+async function startInBackground(home: string, env: Environment): Promise<FoundDaemon> {
   prepareHome(home);
-  const child = spawnDaemon(home);
+  await stopUnmeteredRelay(home);
+  const socket = await bindProxySocket(home, env);
+  const child = spawnDaemon(home, socket);
+  socket?.close();
   let exitCode: number | null = null;
   child.exited.then((code) => {
     exitCode = code;
   });
   return waitForDaemon(home, () => exitCode);
+}
+
+/** Binds the proxy's port. Null if its address may not be used or the configuration is invalid, which the daemon reports. */
+async function bindProxySocket(home: string, env: Environment): Promise<BoundSocket | null> {
+  if (process.platform === "win32") return null;
+  try {
+    const { config } = await readConfig(home, env);
+    const isOpen = env.HALTON_METER_ALLOW_NON_LOOPBACK === "1";
+    const { address } = await resolveListenHost(config.proxy.host, isOpen);
+    return bindSocket(address, config.proxy.port);
+  } catch {
+    return null;
+  }
+}
+
+/** Stops the process that relays without metering, and the script that started it. Returns whether there was one. */
+async function stopUnmeteredRelay(home: string): Promise<boolean> {
+  const relay = await findUnmeteredRelay(home);
+  if (relay === null) return false;
+  await endProcess(relay.supervisor);
+  forgetRelay(home);
+  return true;
 }
 
 /** Reads the install record of a home; null if there is none or it can't be read, which `doctor` reports. */
@@ -81,7 +109,7 @@ export async function startDaemonOf(
   const words = findServiceCommands(await findInstallRecord(home));
   if (words !== null && (await runAll(createProgramRunner(env), words.start)))
     return { daemon: await waitForDaemon(home), byService: true };
-  return { daemon: await startInBackground(home), byService: false };
+  return { daemon: await startInBackground(home, env), byService: false };
 }
 
 /** Asks a process to end and waits until it has. */
@@ -102,10 +130,11 @@ export async function stopDaemonOf(
   home: string,
   running: RunningDaemon | null,
   env: Environment,
-): Promise<{ apps: boolean }> {
+): Promise<{ relayed: boolean; apps: boolean }> {
   const record = await findInstallRecord(home);
   const words = findServiceCommands(record);
   if (words !== null) await runAll(createProgramRunner(env), words.stop);
   if (running !== null) await endProcess(running.pid);
-  return { apps: record?.apps ?? false };
+  const relayed = await stopUnmeteredRelay(home);
+  return { relayed, apps: record?.apps ?? false };
 }

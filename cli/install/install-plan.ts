@@ -22,6 +22,7 @@ import { type InstallRecord, isAuthorityTrusted } from "../../core/operations/in
 import { readNoProxy } from "../../core/values/text/no-proxy.ts";
 import { programFile } from "../daemon/daemon-process.ts";
 import { reachableHost } from "../daemon/own-address.ts";
+import { supervisorScript } from "../daemon/spawn-daemon.ts";
 import { authorityFiles } from "../home/prepare-home.ts";
 import { readConfig } from "../home/read-config.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
@@ -197,6 +198,7 @@ function programFacts(meterHome: string, environment: Record<string, string>): I
   return {
     nodePath: realpathSync(process.execPath),
     programPath: programFile,
+    supervisorPath: supervisorScript,
     meterHome,
     environment,
   };

@@ -88,9 +88,9 @@ const lateTimerMs = 250;
 /** A worker that has not stopped this long after the deadline is terminated. */
 const stopGraceMs = 2_000;
 
-/** Returns one second, doubled for each failure up to one minute. */
+/** Returns none for the first failure, then one second, doubled for each failure up to one minute. */
 function defaultRestartDelayMs(failures: number): number {
-  return Math.min(1_000 * 2 ** (failures - 1), 60_000);
+  return failures === 1 ? 0 : Math.min(1_000 * 2 ** (failures - 2), 60_000);
 }
 
 /** The main thread's state of the proxy. */

@@ -75,7 +75,7 @@ describe("the tree", () => {
     assert.deepEqual(wrong, []);
   });
 
-  it("holds nothing at the root of cli/ but the programs and what they need before types are stripped", () => {
+  it("holds nothing at the root of cli/ but the programs, their script, and what they need before types are stripped", () => {
     const loose = readdirSync(`${root}cli`, { withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map(({ name }) => name);
@@ -86,6 +86,7 @@ describe("the tree", () => {
       "main.ts",
       "mod.ts",
       "node-version.js",
+      "supervise.sh",
     ]);
   });
 

@@ -43,18 +43,24 @@ export async function gatherInstallFacts(
   ];
 }
 
-/** Returns the runtime and the program that a service definition of ours starts. */
+/** Returns the files that a service definition of ours starts: shell, script, runtime and program, or the last two. */
 export function programsIn(unit: string): string[] {
-  const systemd = /^ExecStart="((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"/m.exec(unit);
-  if (systemd !== null)
-    return systemd
-      .slice(1, 3)
-      .map((word) => word.replaceAll("$$", "$").replaceAll("%%", "%").replaceAll(/\\(.)/g, "$1"));
+  const words = wordsIn(unit);
+  const start = words.indexOf("start");
+  return start === -1 ? words : words.slice(0, start);
+}
+
+function wordsIn(unit: string): string[] {
+  const systemd = /^ExecStart=(.*)$/m.exec(unit)?.[1];
+  if (systemd !== undefined)
+    return [...systemd.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, word = ""]) =>
+      word.replaceAll("$$", "$").replaceAll("%%", "%").replaceAll(/\\(.)/g, "$1"),
+    );
   const plain = (text: string) =>
     text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&amp;", "&");
-  const launchd =
-    /<key>ProgramArguments<\/key>\s*<array>\s*<string>(.*?)<\/string>\s*<string>(.*?)<\/string>/s.exec(unit);
-  if (launchd !== null) return launchd.slice(1, 3).map(plain);
+  const launchd = /<key>ProgramArguments<\/key>\s*<array>(.*?)<\/array>/s.exec(unit)?.[1];
+  if (launchd !== undefined)
+    return [...launchd.matchAll(/<string>(.*?)<\/string>/gs)].map(([, word = ""]) => plain(word));
   const task = plain(/<Arguments>--headless (.*?)<\/Arguments>/.exec(unit)?.[1] ?? "");
-  return [...task.matchAll(/"([^"]*)"|(\S+)/g)].slice(0, 2).map((word) => (word[1] ?? word[2]) as string);
+  return [...task.matchAll(/"([^"]*)"|(\S+)/g)].map((word) => (word[1] ?? word[2]) as string);
 }

@@ -90,9 +90,14 @@ const gatewayRoutesOf = ({ gatewayPrefixes }: Registry): ProxyConfig["gatewayRou
     basePath: target.basePath,
   }));
 
-/** Returns the socket passed on by a service manager, as sd_listen_fds(3) describes: one, the first after standard error. */
+/**
+ * Returns the socket passed on by a service manager, as sd_listen_fds(3) describes: one, the first after standard error.
+ * `supervise.sh` passes it on to the daemons that it starts, whose process ids it does not know in advance.
+ */
 function inheritedSocket(env: Environment): number | null {
-  return env.LISTEN_PID === `${process.pid}` && env.LISTEN_FDS === "1" ? 3 : null;
+  const isOwn = env.LISTEN_PID === `${process.pid}`;
+  const isOfSupervisor = env.LISTEN_PID === `${process.ppid}` && env.METER_SUPERVISOR === `${process.ppid}`;
+  return (isOwn || isOfSupervisor) && env.LISTEN_FDS === "1" ? 3 : null;
 }
 
 /** Files and sockets that the daemon itself needs: its database, log and API, lookups of callers, and warm connections. */

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import process from "node:process";
 import type { Writable } from "node:stream";
 import { PROBE_WAIT_MS, takeExclusiveLock } from "../../../adapters/lock/exclusive-lock.ts";
 import { createLog } from "../../../adapters/log/create-log.ts";
@@ -15,6 +14,7 @@ import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
 import type { ProxyThread } from "../../../daemon/proxy/proxy-thread.ts";
 import { startProxy } from "../../../daemon/proxy/start-proxy.ts";
 import { lockFile, stateFile } from "../../daemon/daemon-process.ts";
+import { describeCrash, readCrash, SOCKET_LOST_EXIT_CODE } from "../../daemon/supervision.ts";
 import { prepareHome } from "../../home/prepare-home.ts";
 import { readConfig } from "../../home/read-config.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
@@ -26,6 +26,7 @@ import { passwordNotice } from "./proxy-login.ts";
 import { createProxySettings, resolveListenAddress } from "./proxy-settings.ts";
 import type { Serving } from "./serve-daemon.ts";
 import { describeStartFailure } from "./start-failure.ts";
+import { stopSignal } from "./stop-signal.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -52,6 +53,8 @@ export async function runDaemon(
     registry: createRegistry(config.providers, { deployments: config.azureDeployments }),
     callers: createCallerLookup(),
   };
+  const crash = readCrash(env);
+  if (crash !== null) setup.warnings.current.push(describeCrash(crash));
   const opened: OpenedParts = { earlyProxy: null, store: null };
   try {
     const proxy = await createProxySettings(home, config, setup.registry, env, setup.warnings.current);
@@ -66,8 +69,8 @@ export async function runDaemon(
     opened.store = null;
     await serving.daemon.stop(STOP_DEADLINE_MS);
     await serving.cloudPorts.client.close();
-    // A failure, so that the service manager starts another daemon; meanwhile connections wait at its socket.
-    return cause === "port_lost" ? 1 : 0;
+    // Another daemon is started then; meanwhile connections wait at the socket.
+    return cause === "port_lost" ? SOCKET_LOST_EXIT_CODE : 0;
   } catch (cause) {
     throw describeStartFailure(cause, config);
   } finally {
@@ -112,20 +115,4 @@ async function waitUntilStopped(
   const cause = await Promise.race([stopped, portLost]);
   withdraw();
   return cause;
-}
-
-/**
- * Resolves at the first signal that asks to stop; a second one ends the process at once. One listener does both: Deno 2.9
- * calls a listener that is added while a signal is being handled for that same signal.
- */
-function stopSignal(): Promise<"signal"> {
-  return new Promise((resolve) => {
-    let isStopping = false;
-    const stop = () => {
-      if (isStopping) process.exit(1);
-      isStopping = true;
-      resolve("signal");
-    };
-    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, stop);
-  });
 }

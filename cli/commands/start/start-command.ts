@@ -31,9 +31,16 @@ export class StartCommand extends MeterCommand {
     hidden: true,
   });
 
+  relayOnly = Option.Boolean("--relay-only", false, {
+    description: "Relay without metering, as supervise.sh does while the daemon keeps crashing",
+    hidden: true,
+  });
+
   protected override async perform(): Promise<number> {
     const context = this.commandContext;
     const home = this.home === undefined ? context.home : resolve(this.home);
+    if (this.relayOnly)
+      return (await import("./run-relay-only.ts")).runRelayOnly(home, context.env, context.stderr);
     if (this.foreground) return (await import("./run-in-foreground.ts")).runInForeground(context, home);
     return (await import("./start-in-background.ts")).startInBackground(context, home, this.import);
   }

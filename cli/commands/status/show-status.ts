@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { findDaemonFault } from "../../../daemon/api/daemon-status.ts";
 import { findDaemon, findHolder, readToken } from "../../daemon/daemon-process.ts";
 import { keepConnection, requestDaemon } from "../../daemon/loopback-client.ts";
+import { findUnmeteredRelay } from "../../daemon/supervision.ts";
 import { configFile } from "../../home/config-file.ts";
 import { databaseBytes } from "../../home/database-file.ts";
 import type { CommandContext } from "../../program/command-context.ts";
@@ -34,12 +35,15 @@ export async function showStatus(context: CommandContext, options: ShowStatusOpt
     status = JSON.parse(answer.body);
   }
   const holder = running === null ? await findHolder(home) : null;
+  const relay = running === null ? await findUnmeteredRelay(home) : null;
   const configWarnings = running === null ? await readConfigWarnings(context) : [];
   if (options.json)
     context.printJson({
       running: status !== null,
       // A daemon that holds this home and can't be asked.
       held_by: holder,
+      // A process that relays without metering, because the daemon keeps crashing.
+      unmetered_relay: relay,
       installed_version: version,
       home,
       service: service?.manager ?? null,
@@ -56,6 +60,7 @@ export async function showStatus(context: CommandContext, options: ShowStatusOpt
       status,
       service,
       holder,
+      relay,
       configWarnings,
       databaseBytes: databaseBytes(home),
       now: Date.now(),

@@ -7,7 +7,7 @@ import { CommandFailure } from "../../program/exit-codes.ts";
 export async function stopDaemon(context: CommandContext): Promise<void> {
   const { home } = context;
   const running = await findDaemon(home);
-  const { apps } = await stopDaemonOf(home, running, context.env);
+  const { relayed, apps } = await stopDaemonOf(home, running, context.env);
   const holder = running === null ? await findHolder(home) : null;
   if (holder !== null) {
     throw new CommandFailure(
@@ -16,7 +16,7 @@ export async function stopDaemon(context: CommandContext): Promise<void> {
         : `The daemon (process ${holder.pid}) is using this home but does not answer.\nEnd it: kill -9 ${holder.pid}`,
     );
   }
-  context.print(running === null ? "The daemon is not running." : "Stopped.");
+  context.print(running === null && !relayed ? "The daemon is not running." : "Stopped.");
   if (apps) {
     context.print(
       "Open shells stop using the proxy at their next prompt. Programs that are already running, and desktop programs, still use it and can't reach their providers. Start it again: meter start",

@@ -4,6 +4,8 @@ export interface ServiceProgram {
   /** The runtime's real path, because an upgrade may change a link. */
   readonly nodePath: string;
   readonly programPath: string;
+  /** The script that starts the daemon again after a crash, for a POSIX shell. */
+  readonly supervisorPath: string;
   readonly meterHome: string;
   /** Variables that the daemon needs in addition to `METER_HOME`. */
   readonly environment: Readonly<Record<string, string>>;
@@ -14,6 +16,9 @@ const STOP_SECONDS = 20;
 /** Delay before a failed daemon is restarted, in seconds. */
 const RESTART_SECONDS = 1;
 
+/** The shell that runs the script. */
+const SHELL = "/bin/sh";
+
 /** Quotes a word for a systemd unit (systemd.syntax(7), systemd.service(5)), where `%` starts a specifier. */
 const unitWord = (text: string): string =>
   `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("%", "%%")}"`;
@@ -22,10 +27,12 @@ const unitWord = (text: string): string =>
 const commandWord = (text: string): string => unitWord(text).replaceAll("$", "$$$$");
 
 /**
- * Returns the systemd user unit. systemd restarts the daemon if it fails, but not after a requested stop. After ten
- * failures in a minute, systemd gives up; the configuration is then at fault, and `meter doctor` reports it.
+ * Returns the systemd user unit. `supervise.sh` restarts a daemon that crashed, and systemd the script if it fails, but not
+ * after a requested stop. After ten failures in a minute, systemd gives up; the configuration is then at fault, and
+ * `meter doctor` reports it.
  */
-export function systemdService({ nodePath, programPath, meterHome, environment }: ServiceProgram): string {
+export function systemdService(program: ServiceProgram): string {
+  const { nodePath, programPath, supervisorPath, meterHome, environment } = program;
   const variables = Object.entries({ METER_HOME: meterHome, ...memoryLimits, ...environment });
   return [
     "# Written by `meter init`; `meter uninstall` removes it.",
@@ -35,10 +42,12 @@ export function systemdService({ nodePath, programPath, meterHome, environment }
     "StartLimitBurst=10",
     "",
     "[Service]",
-    `ExecStart=${[nodePath, programPath, "start", "--foreground"].map(commandWord).join(" ")}`,
+    `ExecStart=${[SHELL, supervisorPath, nodePath, programPath].map(commandWord).join(" ")}`,
     ...variables.map(([name, value]) => `Environment=${unitWord(`${name}=${value}`)}`),
     "Restart=on-failure",
     `RestartSec=${RESTART_SECONDS}`,
+    "# The script passes the signal on.",
+    "KillMode=mixed",
     `TimeoutStopSec=${STOP_SECONDS}`,
     "UMask=0077",
     "",
@@ -102,7 +111,7 @@ export function launchAgent(label: string, program: ServiceProgram): string {
     `  <string>${escapeXml(label)}</string>`,
     "  <key>ProgramArguments</key>",
     "  <array>",
-    ...plistStrings([program.nodePath, program.programPath, "start", "--foreground"], "    "),
+    ...plistStrings([SHELL, program.supervisorPath, program.nodePath, program.programPath], "    "),
     "  </array>",
     "  <key>EnvironmentVariables</key>",
     "  <dict>",

@@ -288,13 +288,16 @@ describe("programsIn()", () => {
   const program = {
     nodePath: `/opt/${specialCharacters}/node`,
     programPath: "/opt/b in.js",
+    supervisorPath: "/opt/s h/supervise.sh",
     meterHome: "/h",
     environment: {},
   };
   it("finds the programs in a service definition of each kind", () => {
-    const both = [program.nodePath, program.programPath];
+    const both = ["/bin/sh", program.supervisorPath, program.nodePath, program.programPath];
     assert.deepEqual(programsIn(systemdService(program)), both);
     assert.deepEqual(programsIn(launchAgent("l", program)), both);
+    const earlier = 'ExecStart="/opt/node" "/opt/bin.js" "start" "--foreground"\n';
+    assert.deepEqual(programsIn(earlier), ["/opt/node", "/opt/bin.js"]);
     const windows = { ...program, nodePath: "C:\\Program Files\\node.exe", programPath: "C:\\m\\bin.js" };
     assert.deepEqual(programsIn(scheduledTask("u", windows)), [windows.nodePath, windows.programPath]);
   });

@@ -8,6 +8,7 @@ export const linuxFacts = (more: Partial<InstallFacts> = {}): InstallFacts => ({
   program: {
     nodePath: "/opt/node/bin/node",
     programPath: "/opt/meter/cli/bin.js",
+    supervisorPath: "/opt/meter/cli/supervise.sh",
     meterHome: "/home/u/.meter",
     environment: {},
   },

@@ -35,6 +35,7 @@ const without = (program: string): string | false =>
 const program = {
   nodePath: "/opt/my node/bin/node",
   programPath: `/opt/${specialCharacters}/bin.js`,
+  supervisorPath: "/opt/supervise.sh",
   meterHome: "/home/u/.meter",
   environment: { HTTPS_PROXY: `http://u:${specialCharacters}@proxy.corp:3128` },
 };
@@ -71,10 +72,10 @@ describe("property lists", { skip: without("python3") }, () => {
   it("launchAgent() is read back by a parser", () => {
     const agent = parse(launchAgent("dev.llm-meter.meter", program));
     assert.deepEqual(agent.ProgramArguments, [
+      "/bin/sh",
+      program.supervisorPath,
       program.nodePath,
       program.programPath,
-      "start",
-      "--foreground",
     ]);
     assert.deepEqual(agent.EnvironmentVariables, {
       METER_HOME: program.meterHome,

@@ -1,0 +1,63 @@
+import process from "node:process";
+import type { Writable } from "node:stream";
+import { writeFileAtomic } from "../../../adapters/files/write-file-atomic.ts";
+import { createRegistry } from "../../../core/metering/usage/registry.ts";
+import { startProxy } from "../../../daemon/proxy/start-proxy.ts";
+import { forgetRelay, readCrash, relayFile, type UnmeteredRelay } from "../../daemon/supervision.ts";
+import { readConfig } from "../../home/read-config.ts";
+import { createProxySettings } from "./proxy-settings.ts";
+import { describeStartFailure } from "./start-failure.ts";
+import { stopSignal } from "./stop-signal.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How long open connections may continue once the daemon is tried again, in milliseconds. */
+const DRAIN_MS = 600_000;
+
+/**
+ * Relays without metering until it is stopped: the proxy with its rules about clients and targets, but without certificates,
+ * log, budgets and database. `supervise.sh` starts it in place of a daemon that keeps crashing.
+ */
+export async function runRelayOnly(home: string, env: Environment, stderr: Writable): Promise<number> {
+  const { config } = await readConfig(home, env);
+  const registry = createRegistry(config.providers, { deployments: config.azureDeployments });
+  const warnings: string[] = [];
+  const settings = await createProxySettings(home, config, registry, env, warnings);
+  for (const warning of warnings) stderr.write(`meter: ${warning}\n`);
+  const lost = Promise.withResolvers<void>();
+  const proxy = await startProxy(
+    { ...settings, authority: null, warmConnections: false },
+    {
+      frames() {},
+      event({ kind }) {
+        if (kind === "port_lost") lost.resolve();
+      },
+    },
+  ).catch((cause: unknown) => {
+    throw describeStartFailure(cause, config);
+  });
+  announce(home, env, proxy.port);
+  const cause = await Promise.race([stopSignal(), lost.promise]);
+  forgetRelay(home);
+  await proxy.stop(DRAIN_MS);
+  return cause === "signal" ? 0 : 1;
+}
+
+/** Writes `relay.json`, by which `meter status` and `meter stop` find this process. */
+function announce(home: string, env: Environment, port: number): void {
+  const crash = readCrash(env);
+  const seconds = Number(env.METER_RELAY_SECONDS ?? 0);
+  const relay: UnmeteredRelay = {
+    pid: process.pid,
+    supervisor: process.ppid,
+    proxy_port: port,
+    crashes: crash?.count ?? 0,
+    cause: crash?.cause ?? "unknown",
+    until: new Date(Date.now() + seconds * 1_000).toISOString(),
+  };
+  try {
+    writeFileAtomic(relayFile(home), `${JSON.stringify(relay, null, 2)}\n`, { mode: 0o600 });
+  } catch {
+    // It relays nevertheless; only `meter status` can't tell.
+  }
+}

@@ -1,0 +1,76 @@
+/** What `cli/supervise.sh` and the processes that it starts tell each other and commands. */
+import { rmSync } from "node:fs";
+import { constants } from "node:os";
+import { join } from "node:path";
+import * as v from "valibot";
+import { readSmallFile } from "../../adapters/files/read-small-file.ts";
+import { isAlive } from "./daemon-process.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The exit code of a daemon that lost its socket and must be started again. EX_TEMPFAIL of sysexits(3). */
+export const SOCKET_LOST_EXIT_CODE = 75;
+
+/** A crash of the previous daemon. */
+export interface Crash {
+  /** The signal that ended it, or its exit code. */
+  readonly cause: string;
+  readonly atMs: number;
+  /** Crashes within a minute, this one included. */
+  readonly count: number;
+}
+
+/** Reads `METER_CRASH`, which the script sets after a crash: exit status of the shell, seconds since the epoch, count. */
+export function readCrash({ METER_CRASH }: Environment): Crash | null {
+  const [, code, at, count] = /^(\d{1,3}) (\d{1,12}) (\d{1,6})$/.exec(METER_CRASH ?? "") ?? [];
+  if (code === undefined) return null;
+  return { cause: describeExit(Number(code)), atMs: Number(at) * 1_000, count: Number(count) };
+}
+
+/** A shell reports the end by signal N as exit status 128 + N. */
+function describeExit(code: number): string {
+  const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128);
+  return signal?.[0] ?? `exit code ${code}`;
+}
+
+/** Returns what `meter status` says about the crash before this daemon. */
+export const describeCrash = ({ cause, atMs }: Crash): string =>
+  `The daemon crashed (${cause}) at ${new Date(atMs).toISOString()} and was started again. Calls in flight were cut; they count as unfinished.`;
+
+/** The content of `<meter_home>/relay.json`: a process that relays without metering, because the daemon keeps crashing. */
+export interface UnmeteredRelay {
+  readonly pid: number;
+  /** The process of the script, which starts the daemon again. */
+  readonly supervisor: number;
+  readonly proxy_port: number;
+  readonly crashes: number;
+  readonly cause: string;
+  /** When the daemon is tried again. */
+  readonly until: string;
+}
+
+const unmeteredRelay = v.object({
+  pid: v.pipe(v.number(), v.integer()),
+  supervisor: v.pipe(v.number(), v.integer()),
+  proxy_port: v.number(),
+  crashes: v.number(),
+  cause: v.string(),
+  until: v.string(),
+});
+
+export const relayFile = (home: string) => join(home, "relay.json");
+
+/** Finds the process that relays without metering; null if there is none. */
+export async function findUnmeteredRelay(home: string): Promise<UnmeteredRelay | null> {
+  const file = await readSmallFile(relayFile(home), { maxBytes: 4096 });
+  if (!file.ok) return null;
+  try {
+    const relay = v.parse(unmeteredRelay, JSON.parse(file.text));
+    return isAlive(relay.pid) ? relay : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Deletes `relay.json`. */
+export const forgetRelay = (home: string): void => rmSync(relayFile(home), { force: true });

@@ -1,0 +1,58 @@
+# Runs the daemon, and starts it again when it has crashed: sh supervise.sh NODE PROGRAM
+#
+# The shell needs a megabyte of memory. If it was given the proxy's socket (descriptor 3), it keeps it open, so connections
+# wait in the socket's queue while the next daemon starts. A daemon that crashes more than five times in a minute is replaced
+# for a while by a process that relays without metering, so that programs keep their network. METER_CRASH_BUDGET sets another
+# number than five, for tests.
+
+budget=${METER_CRASH_BUDGET:-5} crashes=0 since=0 pause=60 child='' relay='' timer='' stopping=''
+export METER_SUPERVISOR=$$
+if [ -n "${LISTEN_FDS-}" ]; then export LISTEN_PID=$$; fi
+
+stop() {
+  stopping=1
+  for pid in $child $relay $timer; do kill -TERM "$pid" 2>/dev/null; done
+}
+trap stop TERM
+# A terminal sends these to the daemon too.
+trap : INT HUP
+
+# Waits for a process and sets `code`. A signal ends `wait` early.
+await() {
+  wait "$1"
+  code=$?
+  while kill -0 "$1" 2>/dev/null; do
+    wait "$1"
+    code=$?
+  done
+}
+
+while :; do
+  "$@" start --foreground &
+  child=$!
+  await "$child"
+  # A daemon that ends as it was asked to deletes daemon.json before. 75: it lost its socket.
+  if [ -n "$stopping" ] || [ "$code" -eq 0 ]; then exit "$code"; fi
+  if [ "$code" -le 128 ] && [ "$code" -ne 75 ] && [ "$crashes" -eq 0 ] &&
+    ! grep -qs "\"pid\": $child," "$METER_HOME/daemon.json"; then exit "$code"; fi
+  child=''
+  now=$(date +%s)
+  if [ $((now - since)) -gt 60 ]; then crashes=0 since=$now pause=60; fi
+  crashes=$((crashes + 1))
+  export METER_CRASH="$code $now $crashes"
+  [ "$crashes" -gt "$budget" ] || continue
+
+  METER_RELAY_SECONDS=$pause "$@" start --foreground --relay-only &
+  relay=$!
+  sleep "$pause" &
+  timer=$!
+  await "$timer"
+  if [ -n "$stopping" ]; then
+    await "$relay"
+    exit "$code"
+  fi
+  # It accepts nothing more, and ends when its connections have.
+  kill -TERM "$relay" 2>/dev/null
+  relay='' timer=''
+  crashes=$budget since=$(date +%s) pause=$((pause < 1800 ? pause * 2 : 3600))
+done
