@@ -10,6 +10,7 @@ export const OPTIONAL_PACKAGES = {
   "@opentelemetry/otlp-transformer": "^0.301.1",
   hyparquet: "^1.31.5",
   "hyparquet-writer": "^0.17.0",
+  nodemailer: "^10.6.1",
 } as const;
 
 /** The name of a package that only some uses of the meter need. */

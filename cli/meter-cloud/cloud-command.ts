@@ -27,13 +27,12 @@ export abstract class CloudCommand extends MeterCommand {
       return await withConfiguredDatabase(config, async ({ db }) => {
         const accounts = async () => {
           const { importWithAccounts } = await import("./cloud-packages.ts");
-          const { createConsoleMail, openAccounts } = await importWithAccounts(
-            () => import("./open-accounts.ts"),
-          );
+          const { openAccounts } = await importWithAccounts(() => import("./open-accounts.ts"));
+          const { openMail } = await import("./open-mail.ts");
           const { prepareDatabase } = await import("./prepare-database.ts");
           if (config.settings.database.migrate) await prepareDatabase(db, () => {});
           const baseUrl = base_url ?? `http://127.0.0.1:${port}`;
-          return openAccounts(config, db, baseUrl, createConsoleMail(this.context.stdout));
+          return openAccounts(config, db, baseUrl, await openMail(config, this.context.stdout));
         };
         const { createBodyKeyFolder } = await import("../../adapters/body-keys/key-folder.ts");
         const bodyKeys = createBodyKeyFolder(config.bodyKeysFolder);

@@ -42,13 +42,6 @@ export function openAccounts(
   });
 }
 
-/** Creates a mail sender that prints each email to standard output, because no mail server can be configured. */
-export function createConsoleMail(stdout: NodeJS.WritableStream): SendMail {
-  return async ({ to, subject, text }) => {
-    stdout.write(`\n--- mail to ${to}: ${subject}\n${text.trimEnd()}\n---\n`);
-  };
-}
-
 /**
  * Reads the secret that signs sessions, and creates it at the first start. Several instances of one server must share a
  * secret: `METER_CLOUD_AUTH_SECRET`.

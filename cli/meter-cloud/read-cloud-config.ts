@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import * as v from "valibot";
 import { readSmallFile } from "../../adapters/files/read-small-file.ts";
 import { readTomlFile } from "../../adapters/files/read-toml-file.ts";
+import { checkSmtpUrl } from "../../adapters/mail/create-smtp-mail.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 import { describeUnreadable } from "../render/unreadable.ts";
 import { cloudExitCodes } from "./cloud-exit-codes.ts";
@@ -23,6 +24,8 @@ export interface CloudProgramConfig {
   /** Null if the secret in the home is used, which is created at the first start. */
   readonly authSecret: string | null;
   readonly metricsToken: string | null;
+  /** The mail server with its password; null if emails are printed to standard output. */
+  readonly smtpUrl: string | null;
   /** The client secrets by provider id. Each configured provider has one. */
   readonly oidcSecrets: ReadonlyMap<string, string>;
 }
@@ -38,7 +41,12 @@ const MAX_SECRET_BYTES = 16 * 1024;
 
 /** Variables with our prefix that are not settings. */
 const OTHER_VARIABLES = new Set(["METER_CLOUD_HOME", "METER_CLOUD_CONFIG"]);
-const SECRETS = ["DATABASE_URL", "METER_CLOUD_AUTH_SECRET", "METER_CLOUD_METRICS_TOKEN"] as const;
+const SECRETS = [
+  "DATABASE_URL",
+  "METER_CLOUD_AUTH_SECRET",
+  "METER_CLOUD_METRICS_TOKEN",
+  "METER_CLOUD_SMTP_URL",
+] as const;
 
 /** A shorter secret can be guessed. */
 const MIN_SECRET_CHARACTERS = 32;
@@ -64,6 +72,10 @@ export async function readCloudConfig(env: Environment, flags: CloudFlags = {}):
       "server.tls_cert, server.tls_key: TLS needs both the certificate and its key. Set both or neither.",
     ]);
   }
+  const smtpUrl = secrets.get("METER_CLOUD_SMTP_URL") ?? null;
+  if (smtpUrl !== null && settings.mail.from === null) {
+    throw badConfig(["mail.from is missing. A mail server needs the sender of its emails."]);
+  }
   return {
     settings,
     home,
@@ -74,6 +86,7 @@ export async function readCloudConfig(env: Environment, flags: CloudFlags = {}):
       settings.bodies.keys_folder === null ? join(home, "body-keys") : resolve(settings.bodies.keys_folder),
     authSecret: secrets.get("METER_CLOUD_AUTH_SECRET") ?? null,
     metricsToken: secrets.get("METER_CLOUD_METRICS_TOKEN") ?? null,
+    smtpUrl,
     oidcSecrets: new Map(settings.oidc.map(({ id }) => [id, secrets.get(oidcVariable(id)) ?? ""])),
   };
 }
@@ -152,6 +165,9 @@ async function readSecrets(
       "DATABASE_URL is not valid. Expected: an address such as postgres://user:password@host:5432/database.",
     );
   }
+  const smtpUrl = found.get("METER_CLOUD_SMTP_URL");
+  const smtpProblem = smtpUrl === undefined ? null : checkSmtpUrl(smtpUrl);
+  if (smtpProblem !== null) problems.push(`METER_CLOUD_SMTP_URL ${smtpProblem}.`);
   for (const name of ["METER_CLOUD_AUTH_SECRET", "METER_CLOUD_METRICS_TOKEN"]) {
     const length = found.get(name)?.length ?? MIN_SECRET_CHARACTERS;
     if (length < MIN_SECRET_CHARACTERS) {

@@ -19,13 +19,14 @@ import { CommandFailure } from "../program/exit-codes.ts";
 import { withProgramName } from "../program/program-name.ts";
 import { version } from "../program/version.ts";
 import { openControlChannel } from "./control-channel.ts";
-import { createConsoleMail, openAccounts } from "./open-accounts.ts";
+import { openAccounts } from "./open-accounts.ts";
 import {
   describeDatabaseError,
   NO_TABLES,
   type OpenedDatabase,
   openConfiguredDatabase,
 } from "./open-cloud-database.ts";
+import { openMail } from "./open-mail.ts";
 import { prepareDatabase } from "./prepare-database.ts";
 import { badConfig, type CloudProgramConfig } from "./read-cloud-config.ts";
 
@@ -114,7 +115,7 @@ async function startServing(
     operations === null ? new Response(null, { status: 503 }) : operations.fetch(request, peer),
   );
   const baseUrl = server.base_url ?? localAddress(server.host, served.port, tls !== null);
-  const mail = createConsoleMail(stdout);
+  const mail = await openMail(config, stdout);
   const accounts = openAccounts(config, db, baseUrl, mail, (cause) =>
     log({ event: "cloud.mail_failed", reason: errorName(cause) }),
   );

@@ -95,6 +95,13 @@ export const settingsSchema = v.strictObject({
     }),
     {},
   ),
+  mail: v.optional(
+    v.strictObject({
+      /** The sender, such as `meter <meter@example.com>`; needed with a mail server. */
+      from: v.optional(v.nullable(text), null),
+    }),
+    {},
+  ),
   people: v.optional(v.strictObject({ open_sign_up: v.optional(flag, false) }), {}),
   checkout: v.optional(
     v.strictObject({

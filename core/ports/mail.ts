@@ -1,9 +1,28 @@
-/** An email to one person, in plain text. It may contain a secret link that is valid once. */
+/** A picture that the HTML of an email shows. */
+export interface MailPicture {
+  /** The HTML refers to it as `cid:<id>`. */
+  readonly id: string;
+  readonly fileName: string;
+  /** Such as `image/png`. */
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+}
+
+/** An email to one person. It may contain a secret link that is valid once. */
 export interface Mail {
   readonly to: string;
   readonly subject: string;
+  /** The whole content in plain text. */
   readonly text: string;
+  /** The same content as HTML, for clients that show it. */
+  readonly html?: string;
+  readonly picture?: MailPicture;
 }
 
-/** Hands an email over for delivery. Rejects if that fails. Not idempotent: each call sends an email. */
+/** The failure to hand over an email. The message has no address and no part of the email. */
+export class MailError extends Error {
+  override readonly name = "MailError";
+}
+
+/** Hands an email over for delivery. Rejects with a `MailError` if that fails. Not idempotent: each call sends an email. */
 export type SendMail = (mail: Mail) => Promise<void>;

@@ -39,7 +39,7 @@ export type { ConnectionOwner, ConnectionOwnerLookup, LocalConnection } from "./
 export type { ContentDecoder, CreateContentDecoder, DecodedSink, DecodingEnd } from "./content-decoder.ts";
 export type { CreateDriver, Driver, DriverParts, Handlers } from "./driver.ts";
 export type { Log, LogEvent, LogFields, LogLevel } from "./log.ts";
-export type { Mail, SendMail } from "./mail.ts";
+export { type Mail, MailError, type MailPicture, type SendMail } from "./mail.ts";
 export type {
   CreateMessageInflater,
   InflatedMessage,

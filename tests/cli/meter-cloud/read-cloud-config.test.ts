@@ -75,6 +75,15 @@ describe("readCloudConfig()", () => {
     );
   });
 
+  it("reads the mail server with its sender", async () => {
+    const smtp = "smtp://meter:hush@mail.example.com";
+    const config = await readCloudConfig(
+      env({ METER_CLOUD_SMTP_URL: smtp, METER_CLOUD_MAIL_FROM: "m@x.org" }),
+    );
+    assert.deepEqual([config.smtpUrl, config.settings.mail.from], [smtp, "m@x.org"]);
+    assert.equal((await readCloudConfig(env())).smtpUrl, null);
+  });
+
   it("knows a variable for every setting", () => {
     assert.ok(SETTING_NAMES.length > 15);
     assert.equal(variableOf("server", "base_url"), "METER_CLOUD_SERVER_BASE_URL");
@@ -123,6 +132,20 @@ describe("readCloudConfig()", () => {
       '[server]\nbase_url = "https://example.com/meter"\n',
       {},
       [/^server\.base_url must be an address such as /],
+    ],
+    [
+      "a mail server with another scheme, without its password in the message",
+      "",
+      { METER_CLOUD_SMTP_URL: "https://meter:hush@mail.example.com" },
+      [
+        "METER_CLOUD_SMTP_URL is not valid. Expected: an address such as smtp://user:password@mail.example.com:587.",
+      ],
+    ],
+    [
+      "a mail server without a sender",
+      "",
+      { METER_CLOUD_SMTP_URL: "smtp://mail.example.com" },
+      ["mail.from is missing. A mail server needs the sender of its emails."],
     ],
     ["a certificate without its key", '[server]\ntls_cert = "c.pem"\n', {}, [/TLS needs both/]],
     ["a section that is none", "server = 1\n", {}, [/^server must be a table\. Fix line 1 of /]],
