@@ -2,6 +2,7 @@ import type * as v from "valibot";
 import type { PlanFeature } from "../../core/privacy/plans/plan-table.ts";
 import {
   auditEventsSchema,
+  ledgerVerificationSchema,
   promptViewRequestSchema,
   promptViewResponseSchema,
   promptViewsSchema,
@@ -297,6 +298,13 @@ export const API_ROUTES = {
     query: promptViewsQuerySchema,
     answers: { 200: promptViewsSchema },
     refusals: [400],
+  },
+  "GET /v1/workspaces/:ws/audit/verification": {
+    summary:
+      "Verify the hash chains of prompt views, audit events and costs, and compare requests and totals with them (Business and above)",
+    caller: "person",
+    workspace: { role: "admin", feature: "auditSurface" },
+    answers: { 200: ledgerVerificationSchema },
   },
   "POST /v1/audit/prompt-views": {
     summary: "Record a view in the ledger before the body is read (Team and above)",

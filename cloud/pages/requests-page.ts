@@ -1,7 +1,9 @@
+import { html } from "hono/html";
 import { explainRequest } from "../../core/pricing/explain-request.ts";
 import { findPublication } from "../../core/pricing/price-fix.ts";
 import type { UsageFilter, UsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { DEFAULT_USAGE_QUERY } from "../../core/pricing/view/usage-query.ts";
+import { PLAN_TABLE } from "../../core/privacy/plans/plan-table.ts";
 import { isWithinReach, retentionFloor } from "../../core/privacy/retention/windows.ts";
 import { isUuid } from "../../core/values/uuid.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
@@ -11,8 +13,9 @@ import { renderUsd } from "../../pages/figures.ts";
 import { type NameOfValue, renderPeriods } from "../../pages/filters.ts";
 import { renderName } from "../../pages/names.ts";
 import { type PagePeriod, readPagePeriod } from "../../pages/page-period.ts";
+import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
-import { filterValue, readView, type View } from "../../pages/view.ts";
+import { filterValue, readView, type View, type ViewSpec } from "../../pages/view.ts";
 import { type Fact, renderNoRequest, renderRequest } from "../../pages/views/request.ts";
 import {
   type RequestsAnswer,
@@ -26,6 +29,7 @@ import { readNames } from "../routes/reads/read-names.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
 import { readUsageAnswer } from "../routes/reads/read-usage.ts";
 import { findTrace, listTraces, type TraceFilter, type TraceRow } from "../store/reads/traces.ts";
+import { renderAuditTabs } from "./audit-parts.ts";
 import { toolsOf } from "./page-tools.ts";
 import { toShownRequest } from "./shown-request.ts";
 import type { PageAnswer, PageCall } from "./workspace-page.ts";
@@ -41,13 +45,47 @@ const MENUS = ["project", "model", "provider", "person", "machine"] as const sat
 /** The most values of a filter that a menu has. */
 const MAX_CHOICES = 100;
 
+/** Which requests a list has: those of the API's traces, or those as far back as the audit log. */
+interface RequestList {
+  readonly endpoint: "traces" | "audit_requests";
+  readonly spec: ViewSpec;
+  /** The path of the API that lists the same. */
+  readonly apiPath: string;
+  /** Where the retention of the list ends, in words. */
+  readonly cut: string;
+}
+
+const TRACES: RequestList = {
+  endpoint: "traces",
+  spec: WORKSPACE_REQUESTS_VIEW,
+  apiPath: "/traces",
+  cut: "Earlier requests are not listed: the plan and the retention of this workspace end before them.",
+};
+
+const AUDIT_REQUESTS: RequestList = {
+  endpoint: "audit_requests",
+  spec: { ...WORKSPACE_REQUESTS_VIEW, path: "/audit/requests" },
+  apiPath: "/audit/requests",
+  cut: "Earlier requests are not listed: the retention of the audit log ends before them.",
+};
+
 /** `GET /w/{ws}/requests`: the requests of a period, the latest first. Its beginning is cut as that of a list of traces is refused. */
-export async function showRequests(call: PageCall): Promise<PageAnswer> {
+export const showRequests = (call: PageCall): Promise<PageAnswer> => showList(call, TRACES);
+
+/** `GET /w/{ws}/audit/requests`: the same list, as far back as the audit log. */
+export async function showAuditRequests(call: PageCall): Promise<PageAnswer> {
+  const page = await showList(call, AUDIT_REQUESTS);
+  if (page instanceof Response) return page;
+  const tabs = renderAuditTabs(call, AUDIT_REQUESTS.spec.path);
+  return { ...page, heading: "Audit", path: "/audit", main: html`${tabs}${page.main}` };
+}
+
+async function showList(call: PageCall, list: RequestList): Promise<PageAnswer> {
   const { place, workspace } = call;
-  const view = readView(WORKSPACE_REQUESTS_VIEW, toRequestParameters(call.parameters), place.base);
-  const period = readPagePeriod(view, place, retentionFloor("traces", reachOf(workspace, place.now)));
+  const view = readView(list.spec, toRequestParameters(call.parameters), place.base);
+  const period = readPagePeriod(view, place, retentionFloor(list.endpoint, reachOf(workspace, place.now)));
   const filter = filterOf(view);
-  const read = await readRequests(call, view, period, filter);
+  const read = await readRequests(call, list, view, period, filter);
   if (read instanceof Response) return read;
   const query = new URLSearchParams({ from: formatInstant(period.from), to: formatInstant(period.to) });
   for (const [name, value] of Object.entries(filter)) if (value !== null) query.set(name, value);
@@ -56,7 +94,7 @@ export async function showRequests(call: PageCall): Promise<PageAnswer> {
     path: PATH,
     controls: renderPeriods(view),
     main: renderRequests(read, view, place),
-    tools: toolsOf(call, `/traces?${query}`, {}),
+    tools: toolsOf(call, `${list.apiPath}?${query}`, {}),
   };
 }
 
@@ -80,13 +118,14 @@ function filterOf(view: View): TraceFilter {
 const NO_ID = "00000000-0000-0000-0000-000000000000";
 
 async function readRequests(
-  { env: { parts }, workspace }: PageCall,
+  { env: { parts }, workspace, place }: PageCall,
+  list: RequestList,
   view: View,
   period: PagePeriod,
   filter: TraceFilter,
 ): Promise<RequestsAnswer | Response> {
   const { workspaceId } = workspace;
-  const binding = { workspaceId, query: { endpoint: "requests_page", ...filter } };
+  const binding = { workspaceId, query: { endpoint: `${list.endpoint}_page`, ...filter } };
   const paging = createPaging(binding, isUuid, parts.sha256);
   const after = paging.read(view.values.cursor || null);
   if (!after.ok) return after.refusal;
@@ -96,7 +135,8 @@ async function readRequests(
     readUsageAnswer(parts, workspace, { ...DEFAULT_USAGE_QUERY, ...bounds, bucket: "none", ...change });
   const [page, total, ...lists] = await Promise.all([
     listTraces(parts.db, workspaceId, { from, to, after: after.value, limit: PAGE_ROWS, filter }),
-    countRequests(filter, ask),
+    // Totals go back as far as the retention of data, which can end before that of the audit log.
+    from < retentionFloor("overview", reachOf(workspace, place.now)) ? null : countRequests(filter, ask),
     ...MENUS.map((by) => ask({ by, top: MAX_CHOICES, metric: "requests" })),
   ]);
   const values = MENUS.map((_, at) => listValues(lists[at]));
@@ -110,11 +150,9 @@ async function readRequests(
     total,
     senders: await readSenders(parts, page.rows),
     nameOf,
-    ...(period.isCut && { caveat: CUT }),
+    ...(period.isCut && { caveat: list.cut }),
   };
 }
-
-const CUT = "Earlier requests are not listed: the plan and the retention of this workspace end before them.";
 
 type UsageRead = Awaited<ReturnType<typeof readUsageAnswer>>;
 
@@ -168,8 +206,14 @@ export async function showRequest(call: PageCall): Promise<PageAnswer> {
   const id = context.req.param("id") ?? "";
   const row = isUuid(id) ? await findTrace(parts.db, workspace.workspaceId, id) : null;
   const back = { path: PATH, name: "Requests" };
-  if (row === null || !isWithinReach(row.requested_at, "traces", reachOf(workspace, place.now)))
-    return { heading: "Not found", path: PATH, back, main: renderNoRequest(place), status: 404 };
+  const reach = reachOf(workspace, place.now);
+  if (row === null || !isWithinReach(row.requested_at, "traces", reach)) {
+    // Only the audit log lists requests that are older than single requests are shown.
+    const isListed = row !== null && isWithinReach(row.requested_at, "audit_requests", reach);
+    const main =
+      isListed && PLAN_TABLE[workspace.plan].auditSurface ? renderTooOld() : renderNoRequest(place);
+    return { heading: "Not found", path: PATH, back, main, status: 404 };
+  }
   const request = toShownRequest(row);
   const { book } = await parts.rates.current();
   const explanation = explainRequest(request, book);
@@ -189,6 +233,12 @@ export async function showRequest(call: PageCall): Promise<PageAnswer> {
     tools: toolsOf(call, `/traces/${row.request_id}`, {}),
   };
 }
+
+const renderTooOld = () =>
+  renderState(
+    "This request is older than single requests are shown",
+    "The plan and the retention of this workspace end before it. The audit log lists its metadata.",
+  );
 
 function adviceFor(model: { readonly provider: string; readonly model: string }, now: number) {
   const { text, json, command } = findPublication([model], now);

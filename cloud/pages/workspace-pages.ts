@@ -1,17 +1,26 @@
 import { USAGE_PAGES } from "../../pages/usage-pages.ts";
+import { showAuditEvents } from "./audit-events-page.ts";
+import { AUDIT_ACCESS } from "./audit-parts.ts";
+import { showVerification } from "./audit-verification-page.ts";
+import { showPromptViews } from "./audit-views-page.ts";
 import { changeKeys, showKeys } from "./keys-page.ts";
 import { changeMachines, showMachines } from "./machines-page.ts";
 import { changeMembers, showMembers } from "./members-page.ts";
-import { showRequest, showRequests } from "./requests-page.ts";
+import { redirectTo } from "./page-parts.ts";
+import { showAuditRequests, showRequest, showRequests } from "./requests-page.ts";
 import { changeSettings, showSettings } from "./settings-page.ts";
 import { showUsagePage } from "./usage-pages.ts";
-import type { WorkspacePage } from "./workspace-page.ts";
+import type { PageCall, WorkspacePage } from "./workspace-page.ts";
 
 const usagePage = (path: keyof typeof USAGE_PAGES, name: string): WorkspacePage => ({
   path,
   name,
   get: (call) => showUsagePage(call, USAGE_PAGES[path]),
 });
+
+/** `GET /w/{ws}/audit`: the first page below Audit that the visitor can open. */
+const showAudit = (call: PageCall): Response =>
+  redirectTo(`${call.place.base}/audit/${call.workspace.role === "admin" ? "events" : "requests"}`);
 
 /** Every page of a workspace, in the groups and the order of the navigation. */
 export const WORKSPACE_PAGES: readonly (readonly WorkspacePage[])[] = [
@@ -31,5 +40,10 @@ export const WORKSPACE_PAGES: readonly (readonly WorkspacePage[])[] = [
     // The answer to a new key shows its token, and that to an invitation its link.
     { path: "/keys", name: "Keys", showsSecret: true, get: showKeys, post: changeKeys },
     { path: "/members", name: "Members", showsSecret: true, get: showMembers, post: changeMembers },
+    { path: "/audit", name: "Audit", access: AUDIT_ACCESS["/audit"], get: showAudit },
+    { path: "/audit/events", access: AUDIT_ACCESS["/audit/events"], get: showAuditEvents },
+    { path: "/audit/prompt-views", access: AUDIT_ACCESS["/audit/prompt-views"], get: showPromptViews },
+    { path: "/audit/requests", access: AUDIT_ACCESS["/audit/requests"], get: showAuditRequests },
+    { path: "/audit/verification", access: AUDIT_ACCESS["/audit/verification"], get: showVerification },
   ],
 ];

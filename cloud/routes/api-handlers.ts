@@ -25,6 +25,7 @@ import { reportHandlers } from "./reads/reports.ts";
 import { traceBodyHandlers } from "./reads/trace-body.ts";
 import { traceHandlers } from "./reads/traces.ts";
 import { usageHandlers } from "./reads/usage.ts";
+import { verificationHandlers } from "./reads/verification.ts";
 
 /** The handlers of all routes of the table. */
 export const API_HANDLERS: ApiHandlers = {
@@ -53,5 +54,6 @@ export const API_HANDLERS: ApiHandlers = {
   ...traceBodyHandlers,
   ...auditHandlers,
   ...promptViewHandlers,
+  ...verificationHandlers,
   ...consentHandlers,
 };

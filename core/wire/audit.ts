@@ -83,3 +83,54 @@ export const auditEventsSchema = v.object({
     }),
   ).entries,
 });
+
+/** What is wrong with a chain. Source: docs/specification.md#prompt-view-ledger; `core/privacy/ledger`. */
+const ledgerFault = v.picklist([
+  "out_of_sequence",
+  "link_broken",
+  "row_changed",
+  "foreign_row",
+  "tail_cut",
+  "history_rewritten",
+  "outside_chain",
+  "cost_changed",
+  "request_missing",
+  "totals_differ",
+]);
+
+/** The verdict on one chain: its rows and its head, or the first fault. */
+const chainVerdict = v.variant("ok", [
+  v.object({
+    ok: v.literal(true),
+    /** The number of rows, which is the place of the last one. */
+    rows: count,
+    head: sha256Hex,
+    /** Rows whose texts were erased. */
+    erased_rows: count,
+    /** Rows that are older than the chain and not part of it. */
+    outside_chain: count,
+  }),
+  v.object({
+    ok: v.literal(false),
+    fault: ledgerFault,
+    /** The first place that fails; 0 for rows outside the chain and for totals. */
+    seq: count,
+    detail: maybe(v.string()),
+  }),
+]);
+
+/** The verdict on one chain. */
+export type ChainVerification = v.InferOutput<typeof chainVerdict>;
+
+/** The response of `GET …/audit/verification`. */
+export const ledgerVerificationSchema = v.object({
+  /** Whether no chain has a fault. */
+  ok: v.boolean(),
+  verified_at: instant,
+  prompt_views: chainVerdict,
+  audit_events: chainVerdict,
+  costs: chainVerdict,
+});
+
+/** The verification of a workspace's hash chains. */
+export type LedgerVerification = v.InferOutput<typeof ledgerVerificationSchema>;

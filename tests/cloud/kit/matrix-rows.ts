@@ -194,6 +194,12 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
     // The same 403 for everyone else.
     answer: (question) => (mayReadBody(question) ? 200 : 403),
   },
+  "GET /v1/workspaces/:ws/audit/verification": {
+    needs: "person",
+    workspace: { role: "admin", feature: "auditSurface" },
+    send: ws("/audit/verification"),
+    answer: 200,
+  },
   "POST /v1/audit/prompt-views": {
     needs: "person",
     send: (_, { workspace, requestId, people }) => ({

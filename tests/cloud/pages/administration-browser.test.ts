@@ -11,6 +11,7 @@ import {
 } from "../../browser/chromium.rig.ts";
 import { type CloudRig, createRig, type TestPerson, type TestWorkspace } from "../kit/cloud-rig.ts";
 import { pgliteEngine } from "../kit/engines.ts";
+import { sendBody, sendRequest } from "../kit/stored-body.ts";
 import { look } from "./look-at-page.rig.ts";
 
 /** The pages that administer a workspace. */
@@ -19,6 +20,10 @@ const PAGES = [
   ["keys", "/keys"],
   ["members", "/members"],
   ["machines", "/machines"],
+  ["audit-events", "/audit/events"],
+  ["audit-prompt-views", "/audit/prompt-views"],
+  ["audit-requests", "/audit/requests"],
+  ["audit-verification", "/audit/verification?run=now"],
 ] as const;
 
 describe("the pages that administer a workspace in Chromium", {
@@ -44,6 +49,12 @@ describe("the pages that administer a workspace in Chromium", {
     workspace = await rig.addWorkspace({ plan: "business", storePromptContent: true });
     owner = await rig.personIn(workspace, "organisationOwner");
     await rig.addMember(workspace, owner.userId, "admin");
+    const requestId = await sendRequest(rig, workspace, { project: "shop" });
+    await sendBody(rig, workspace, requestId, "{}");
+    const reason = encodeURIComponent(
+      "A customer reported that an answer contains the name of another customer.",
+    );
+    await rig.call("GET", `/v1/traces/${requestId}/body?reason=${reason}`, owner.token);
     for (let n = 0; n < 6; n += 1) {
       const userId = await rig.addPerson(`Person ${n} with a rather long name`);
       await rig.addMember(workspace, userId);
