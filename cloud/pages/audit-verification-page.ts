@@ -46,7 +46,7 @@ export async function showVerification(call: PageCall): Promise<PageAnswer> {
     path: "/audit",
     tools: toolsOf(call, PATH, {}),
   };
-  const button = html`<form class="form" method="get" action="${place.base}${PATH}"><input type="hidden" name="run" value="now"><button>Verify now</button></form>`;
+  const button = html`<form class="form" method="get" action="${place.base}${PATH}"><input type="hidden" name="run" value="now"><div class="actions"><button>Verify now</button></div></form>`;
   const explanation = html`<section class="panel" aria-labelledby="explanation-title"><h2 id="explanation-title">Hash chains</h2>
 <p>Each row contains the hash of the row before it. A row that was changed, deleted or inserted later breaks the chain.</p>
 <p class="quiet">Rows cut off the end and a chain that was computed again show only in comparison with a head that was kept elsewhere. Each connected machine keeps the heads and compares them every hour; <code>meter doctor</code> reports a difference.</p>${button}</section>`;

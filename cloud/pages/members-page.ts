@@ -69,7 +69,7 @@ async function renderMembers(call: PageCall, message: string | null, sent: Sent 
   if (!members.ok) return members.refusal;
   const main = html`${notice(message)}${sent === null ? "" : renderSent(sent)}
 <section class="panel" aria-labelledby="members-title"><h2 id="members-title">Members</h2>
-<div class="scroll"><table aria-label="Members"><thead><tr><th scope="col">Person</th><th scope="col">Role</th><th scope="col" class="desk">Since</th>${isAdmin ? html`<th scope="col">Change</th>` : ""}</tr></thead>
+<div class="scroll"><table aria-label="Members"><thead><tr><th scope="col">Person</th><th scope="col" class="desk">Role</th><th scope="col" class="desk">Since</th>${isAdmin ? html`<th scope="col">Change</th>` : ""}</tr></thead>
 <tbody>${members.value.items.map((member) => renderMember(call, member))}</tbody></table></div>
 ${isAdmin ? "" : html`<p class="quiet">An administrator of the workspace invites people and changes roles.</p>`}</section>
 ${isAdmin ? await renderInvitations(call) : ""}`;
@@ -83,6 +83,7 @@ const renderSent = ({ email, link, isMailed }: Sent): Html =>
 
 function renderMember({ workspace, place }: PageCall, member: Member): Html {
   const { user_id: id, name, email, role, via, joined_at: joinedAt } = member;
+  const roleName = role === "admin" ? "administrator" : "member";
   const who = name === "" ? (email ?? "unnamed member") : name;
   const change =
     via === "organisation"
@@ -91,7 +92,7 @@ function renderMember({ workspace, place }: PageCall, member: Member): Html {
 <form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="role"><input type="hidden" name="id" value="${id}">
 <input type="hidden" name="role" value="${role === "admin" ? "member" : "admin"}"><button class="second">Make ${role === "admin" ? "a member" : "an administrator"}</button></form>
 <form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="remove"><input type="hidden" name="id" value="${id}"><button class="danger">Remove</button></form></details>`;
-  return html`<tr><th scope="row" class="name">${renderName(who)}${name === "" || email === null ? "" : html`<span class="sub"><bdi>${email}</bdi></span>`}</th><td>${role === "admin" ? "administrator" : "member"}</td><td class="when desk">${renderTime(Date.parse(joinedAt), place, true)}</td>${workspace.role === "admin" ? html`<td>${change}</td>` : ""}</tr>`;
+  return html`<tr><th scope="row" class="name">${renderName(who)}${name === "" || email === null ? "" : html`<span class="sub"><bdi>${email}</bdi></span>`}<span class="sub phone">${roleName}</span></th><td class="desk">${roleName}</td><td class="when desk">${renderTime(Date.parse(joinedAt), place, true)}</td>${workspace.role === "admin" ? html`<td>${change}</td>` : ""}</tr>`;
 }
 
 async function renderInvitations(call: PageCall): Promise<Html> {
