@@ -38,8 +38,12 @@ export function firstText(...values: readonly unknown[]): string | null {
 export function readTime(value: unknown): Millis | null {
   const millis =
     typeof value === "number" ? ofNumber(value) : typeof value === "string" ? ofText(value) : null;
-  return millis !== null && millis >= EARLIEST && millis < LATEST ? Math.trunc(millis) : null;
+  return millis === null ? null : readMillis(millis);
 }
+
+/** Returns a time, or null if it is the error of a clock. */
+export const readMillis = (millis: Millis): Millis | null =>
+  millis >= EARLIEST && millis < LATEST ? Math.trunc(millis) : null;
 
 const ofNumber = (value: number): number => (value < 1e11 ? value * 1000 : value);
 

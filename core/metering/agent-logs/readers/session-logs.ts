@@ -9,6 +9,7 @@ import {
   membersOf,
   noStep,
   parseJson,
+  readMillis,
   readText,
   readTime,
   readUsd,
@@ -71,8 +72,9 @@ export interface FileState {
 }
 
 /**
- * Reads the settings of a session of Droid (`sessions/<folder>/<session>.settings.json`), which state its sums. They have no time
- * but that of the file. Decision: thinking is a part of the output, as it is at the providers.
+ * Reads the settings of a session of Droid (`sessions/<folder>/<session>.settings.json`), which state its sums. Their time is that of
+ * the file, but never before the time at which the session chose its provider, which they state: a copy or a backup may give the
+ * file any time. Decision: thinking is a part of the output, as it is at the providers.
  */
 export const droidLog: LogReader<FileState> = {
   needles: [],
@@ -84,6 +86,8 @@ export const droidLog: LogReader<FileState> = {
     const input = readCount(usage.inputTokens);
     const output = readCount(usage.outputTokens);
     if (input === null || output === null || input + output === 0) return faultStep(state, "placeholder");
+    const at = Math.max(readMillis(state.modifiedAt) ?? 0, readTime(members.providerLockTimestamp) ?? 0);
+    if (at === 0) return faultStep(state, "without_time");
     const outputs = splitTotal(output, [readCount(usage.thinkingTokens)]);
     const entry = {
       ...NOT_STATED,
@@ -91,7 +95,7 @@ export const droidLog: LogReader<FileState> = {
       key: state.session,
       line,
       scope: "session" as const,
-      at: state.modifiedAt,
+      at,
       provider: readText(members.providerLock) ?? "unknown",
       model: readText(members.model) ?? "unknown",
       tokens: {

@@ -180,6 +180,23 @@ describe("the facts around the counts", () => {
       faults: { without_time: 6 },
     });
   });
+
+  it("of Droid have the time of the file, but none before the session chose its provider", () => {
+    const lock = "2026-08-09T01:00:00.000Z";
+    const settings = (more: object) => ({ tokenUsage: { inputTokens: 5, outputTokens: 1 }, ...more });
+    const read = (modifiedAt: number, more: object = {}) =>
+      readLog(logFormatOf("droid").reader, [settings(more)], { session: "s", modifiedAt });
+    const later = Date.parse(lock) + 3_600_000;
+    const timeOf = (...given: Parameters<typeof read>) => read(...given).entries[0]?.at;
+    assert.equal(timeOf(later), later);
+    assert.equal(timeOf(later, { providerLockTimestamp: lock }), later);
+    assert.equal(timeOf(later, { providerLockTimestamp: "soon" }), later);
+    for (const wrong of [0, 1_700_000_000, Date.parse(lock) - 1, Date.UTC(2100)])
+      assert.equal(timeOf(wrong, { providerLockTimestamp: lock }), Date.parse(lock), String(wrong));
+    // A file from 1970, as some archives have, states no time.
+    for (const wrong of [0, 1_700_000_000, Date.UTC(2100)])
+      assert.deepEqual(read(wrong), { entries: [], faults: { without_time: 1 } }, String(wrong));
+  });
 });
 
 describe("an incomplete log", () => {
