@@ -4,6 +4,7 @@ import type { ClientReport } from "../../core/metering/client-reports/client-rep
 import { OTLP_REQUESTS, type OtlpSignal } from "../../core/metering/client-reports/otlp-shapes.ts";
 import { decodeProtobuf, ProtobufError } from "../../core/metering/client-reports/protobuf-fields.ts";
 import { readOtlp } from "../../core/metering/client-reports/read-otlp.ts";
+import { redactReport } from "../../core/metering/client-reports/redact-report.ts";
 import type { CreateContentDecoder, DecodingEnd } from "../../core/ports/content-decoder.ts";
 import type { Redact } from "../../core/privacy/redaction/redact.ts";
 import type { Millis } from "../../core/values/time.ts";
@@ -147,26 +148,8 @@ function parseProtobuf(body: Uint8Array, [signal, ...others]: readonly OtlpSigna
   }
 }
 
-/** Shortens the key to its hash, and removes names and ids that contain a secret. */
-function toStorable(report: ClientReport, { redact, sha256Hex }: TelemetryPorts): ClientReport {
-  const key = sha256Hex(report.key);
-  const { session, model, providerRequestId, responseId, querySource } = report;
-  const texts = { session, model, providerRequestId, responseId, querySource };
-  if (isClean(redact, Object.values(texts).join("\n"))) return { ...report, key };
-  const kept = (text: string | null) => (text !== null && isClean(redact, text) ? text : null);
-  return {
-    ...report,
-    key,
-    session: kept(session),
-    model: kept(model) ?? "unknown",
-    providerRequestId: kept(providerRequestId),
-    responseId: kept(responseId),
-    querySource: kept(querySource),
-  };
-}
-
-/** Whether a text contains no secret. The space after it marks it as not truncated. */
-function isClean(redact: Redact, text: string): boolean {
-  const redacted = redact(`${text} `);
-  return redacted.ok && redacted.summary.length === 0;
-}
+/** Removes names and ids that contain a secret, and shortens the key to its hash. */
+const toStorable = (report: ClientReport, { redact, sha256Hex }: TelemetryPorts): ClientReport => ({
+  ...redactReport(report, redact),
+  key: sha256Hex(report.key),
+});

@@ -16,7 +16,9 @@ import type {
   WireCallEvidence,
 } from "../../../../core/metering/witnesses/evidence.ts";
 import type { PriceBook } from "../../../../core/pricing/price-book.ts";
+import type { Redact } from "../../../../core/privacy/redaction/redact.ts";
 import type { Millis } from "../../../../core/values/time.ts";
+import { createRecordRedaction, type RedactRecord } from "../../../../daemon/capture/redact-record.ts";
 import type { StoredRequest } from "../../../../daemon/store/port/records.ts";
 import type { Store } from "../../../../daemon/store/port/store.ts";
 import type { CommandContext } from "../../../program/command-context.ts";
@@ -30,6 +32,8 @@ interface Selection extends Pick<Evidence, "dayOf"> {
   readonly from: Millis;
   readonly to: Millis;
   readonly prices: PriceBook;
+  /** Removes secrets from what logs and reports state, as from the records that it is compared with. */
+  readonly redact: Redact;
 }
 
 /** A log that could not be read. */
@@ -59,7 +63,7 @@ export async function gatherEvidence(
     else wire.push(toWireEvidence(record));
   }
   const read = await readLogs(context, from, to);
-  const files = await readReportFiles(context.env, from, to);
+  const files = await readReportFiles(context.env, from, to, selection.redact);
   const received = store.clientReports.read({ from, to });
   const isReceived = new Set(received.map(({ key }) => key));
   const matches = new Map(
@@ -73,11 +77,9 @@ export async function gatherEvidence(
     const known = LOG_AGENTS.find((each) => each === agent);
     if (call !== undefined && known !== undefined) log.set(entryId, matchedEvidence(entryId, known, call));
   }
+  const ports = { prices: selection.prices, redact: createRecordRedaction(selection.redact) };
   for (const [entryId, { entry, file }] of read.entries)
-    log.set(
-      entryId,
-      toLogEvidence(entryId, entry, file, selection.prices, matches.get(entryId)?.requestId ?? null),
-    );
+    log.set(entryId, toLogEvidence(entryId, entry, file, ports, matches.get(entryId)?.requestId ?? null));
   const evidence = {
     ...{ wire, dayOf, log: [...log.values()], faults: read.faults },
     client: [...received, ...files.reports.filter(({ key }) => !isReceived.has(key))],
@@ -144,12 +146,13 @@ function toLogEvidence(
   entryId: string,
   entry: LogEntry,
   logFile: string,
-  prices: PriceBook,
+  { prices, redact }: { readonly prices: PriceBook; readonly redact: RedactRecord },
   requestId: string | null,
 ): LogEvidence {
   const facts = { project: "", attributionTier: "", logFile, prices, sha256 };
-  const { sessionId, agentId, costPicoUsd, model } = toLogRecord(entry, facts);
-  const { agent, scope, at, tokens, responseId, providerRequestId } = entry;
+  const record = redact(toLogRecord(entry, facts));
+  const { sessionId, agentId, costPicoUsd, model, providerResponseId: responseId } = record;
+  const { agent, scope, at, tokens, providerRequestId } = entry;
   return {
     ...{ entryId, agent, scope, at, model, tokens, responseId, providerRequestId, costPicoUsd, requestId },
     session: sessionId,

@@ -4,6 +4,8 @@ import { sha256Hex } from "../../../../adapters/crypto/node-crypto.ts";
 import { parseJson } from "../../../../core/metering/agent-logs/readers/members.ts";
 import type { ClientReport } from "../../../../core/metering/client-reports/client-report.ts";
 import { readCopilotLine } from "../../../../core/metering/client-reports/copilot-span.ts";
+import { redactReport } from "../../../../core/metering/client-reports/redact-report.ts";
+import type { Redact } from "../../../../core/privacy/redaction/redact.ts";
 import type { Millis } from "../../../../core/values/time.ts";
 import type { CommandContext } from "../../../program/command-context.ts";
 import { findReportLocations } from "../../../records/offer-import.ts";
@@ -15,11 +17,15 @@ interface FileReports {
   readonly problems: readonly { readonly path: string; readonly reason: string }[];
 }
 
-/** Reads what clients report in files, for a period. A line that is not JSON is left out: the last one may still be written. */
+/**
+ * Reads what clients report in files, for a period, without names and ids that contain a secret. A line that is not JSON is left
+ * out: the last one may still be written.
+ */
 export async function readReportFiles(
   env: CommandContext["env"],
   from: Millis,
   to: Millis,
+  redact: Redact,
 ): Promise<FileReports> {
   const reports = new Map<string, ClientReport>();
   const problems: { path: string; reason: string }[] = [];
@@ -29,7 +35,7 @@ export async function readReportFiles(
       const report = readCopilotLine(parseJson(text));
       if (report === null || report.at < from || report.at >= to) return;
       const key = sha256Hex(report.key);
-      reports.set(key, { ...report, key });
+      reports.set(key, { ...redactReport(report, redact), key });
     };
     try {
       await readLogLines(path, { needles: ["gen_ai.usage"], from: null }, () => ({ onLine, onTooLong() {} }));

@@ -4,6 +4,7 @@ import {
   compareWitnesses,
   type WitnessComparison,
 } from "../../../../core/metering/witnesses/compare-witnesses.ts";
+import { createRedact } from "../../../../core/privacy/redaction/redact.ts";
 import type { CalendarDate, Millis } from "../../../../core/values/time.ts";
 import { dayOf } from "../../../../daemon/store/days.ts";
 import { withStore } from "../../../home/open-store.ts";
@@ -41,6 +42,7 @@ export async function reconcileLogs(context: CommandContext, options: ReconcileL
     gatherEvidence(context, {
       ...{ store, from, to: now },
       prices: openPriceBook(config, store.rates),
+      redact: createRedact(config.redactionRules),
       dayOf: nameDay,
     }),
   );

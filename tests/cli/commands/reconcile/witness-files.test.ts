@@ -68,4 +68,30 @@ describe("meter reconcile logs", () => {
       rmSync(user, { recursive: true, force: true });
     }
   });
+
+  it("prints no secret that a log or a report states in place of a name", async () => {
+    const user = mkdtempSync(join(tmpdir(), "meter-user-"));
+    const secret = `sk-ant-api03-${"a1B2".repeat(23)}AA`;
+    const [otel, claude] = [join(user, ".copilot", "otel"), join(user, ".claude", "projects", "-w")];
+    for (const folder of [otel, claude]) mkdirSync(folder, { recursive: true });
+    writeFileSync(join(otel, "a.jsonl"), span("msg_1").replaceAll("cp-1", secret));
+    const line = {
+      ...{ type: "assistant", sessionId: secret, requestId: "req_1", timestamp: new Date(AT).toISOString() },
+      message: { id: "msg_2", model: secret, usage: { input_tokens: 5, output_tokens: 20 } },
+    };
+    writeFileSync(join(claude, "s.jsonl"), `${JSON.stringify(line)}\n`);
+    const { home, remove } = await createSampleHome(() => {});
+    try {
+      for (const format of [[], ["--all"], ["--json"], ["--csv"]]) {
+        const { stdout, stderr } = await runWords(home, ["reconcile", "logs", ...format], {
+          ...{ HOME: user, USERPROFILE: user },
+        });
+        assert.match(stdout, /claude/i);
+        assert.ok(!`${stdout}${stderr}`.includes("sk-ant"), stdout);
+      }
+    } finally {
+      remove();
+      rmSync(user, { recursive: true, force: true });
+    }
+  });
 });
