@@ -152,12 +152,21 @@ export function totalTokens({ tokens }: Pick<LogEntry, "tokens">): number {
 
 /**
  * Returns the entry to keep of two with the same key: the one with more tokens, since a log may contain counts from before the
- * response ended. Of equal ones it is the one that says more, otherwise the first.
+ * response ended. Of equal ones it is the one that says more, otherwise the first. What it does not state of its place is that of the
+ * other, since not every line repeats it.
  */
 export function largerEntry(first: LogEntry, second: LogEntry): LogEntry {
   const difference = totalTokens(second) - totalTokens(first) || countKnown(second) - countKnown(first);
-  return difference > 0 ? second : first;
+  const [larger, smaller] = difference > 0 ? [second, first] : [first, second];
+  if (larger.session !== smaller.session) return larger;
+  const stated = PLACE_FIELDS.filter((name) => larger[name] === null && smaller[name] !== null);
+  return stated.length === 0
+    ? larger
+    : { ...larger, ...Object.fromEntries(stated.map((name) => [name, smaller[name]])) };
 }
+
+/** Where a call was made. */
+const PLACE_FIELDS = ["clientVersion", "cwd", "branch", "commit", "remote"] as const;
 
 const countKnown = (entry: LogEntry) =>
   Number(entry.responseId !== null) + Number(entry.billing !== "unknown");

@@ -32,6 +32,25 @@ describe("largerEntry()", () => {
     assert.equal(largerEntry(second, first), first);
   });
 
+  it("fills in the place from the other, if both name the same session", () => {
+    const nowhere = { clientVersion: null, cwd: null, branch: null, commit: null, remote: null };
+    const entry = (completionTokens: number): LogEntry => ({
+      ...{ ...first, ...nowhere },
+      tokens: { ...first.tokens, completionTokens },
+    });
+    const place = { clientVersion: "2.1.240", cwd: "/w/demo", branch: "feat/x", commit: "ab", remote: "r" };
+    const small = { ...entry(1), ...place };
+    for (const [one, other] of [
+      [small, entry(2)],
+      [entry(2), small],
+    ] as const)
+      assert.deepEqual(largerEntry(one, other), { ...entry(2), ...place });
+    const large = { ...entry(2), cwd: "/w/own" };
+    assert.deepEqual(largerEntry(small, large), { ...large, ...place, cwd: "/w/own" });
+    // A copy in another session may have been made elsewhere.
+    assert.deepEqual(largerEntry({ ...small, session: "s-2" }, large), large);
+  });
+
   it("keeps the first of two with the same counts, unless the second says more", () => {
     const copy = { ...first, line: 99 };
     assert.equal(largerEntry(first, copy), first);
