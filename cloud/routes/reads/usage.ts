@@ -57,7 +57,11 @@ const refuse = (field: string, text: string) =>
 /** Parses the query. Unknown parameters are refused: without a misspelt filter, the answer would contain everything. */
 function readQuery(context: Context, ...otherKeys: readonly string[]): OrRefusal<UsageQuery> {
   const { searchParams } = new URL(context.req.url);
-  const { query, notices } = parseUsageQuery(searchParams, { otherKeys });
+  // A cloud does not receive the name of a client, so `client` is its version, as in analytics.
+  const parameters = [...searchParams].map(([key, value]): [string, string] =>
+    (key === "by" || key === "then") && value === "client" ? [key, "client_version"] : [key, value],
+  );
+  const { query, notices } = parseUsageQuery(parameters, { otherKeys });
   const errors = notices.map(({ key, problem: text }) => ({ field: key, problem: text }));
   return errors.length === 0
     ? { ok: true, value: query }

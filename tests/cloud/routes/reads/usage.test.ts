@@ -197,6 +197,22 @@ describeOnEngines("usage", (engine) => {
     assert.match(await (await get("?by=model&format=md")).text(), /\| gpt-4o \| 2 \|/);
   });
 
+  it("groups by session, agent, branch and client", async () => {
+    const { get, send } = await open();
+    const stated = { git_branch: "main", client_version: "2.1.240", session_id: "5e".repeat(16) };
+    await send(record(rig.uuid(), { ...stated, agent_id: "a9".repeat(16) }), record(rig.uuid()));
+    const keysOf = async (query: string) => {
+      const { by, then_by, rows } = (await json(get(`?${query}`))) as UsageAnswer;
+      return [by, then_by, ...rows.map(({ key }) => key ?? "").sort()];
+    };
+    assert.deepEqual(await keysOf("by=session"), ["session", null, "", stated.session_id]);
+    assert.deepEqual(await keysOf("by=agent"), ["agent", null, "", "a9".repeat(16)]);
+    assert.deepEqual(await keysOf("by=branch"), ["branch", null, "", "main"]);
+    // A cloud knows only the version of a client.
+    assert.deepEqual(await keysOf("by=client"), ["client_version", null, "", "2.1.240"]);
+    assert.deepEqual(await keysOf("by=branch&then=client"), ["branch", "client_version", "", "main"]);
+  });
+
   it("moves a period up to the retention floor, and then compares it with nothing", async () => {
     const { get } = await open();
     const answer = (await json(get("?from=2026-01-01&bucket=month&tz=UTC"))) as UsageAnswer;
@@ -210,7 +226,9 @@ describeOnEngines("usage", (engine) => {
 
   const refused: readonly (readonly [query: string, code: string])[] = [
     ["projcet=a", "wrong_shape"],
-    ["by=client", "wrong_shape"],
+    ["client=curl", "wrong_shape"],
+    ["by=client&then=client_version", "wrong_shape"],
+    ["by=client&by=model", "wrong_shape"],
     ["format=xml", "wrong_shape"],
     ["from=soon", "period_malformed"],
     ["from=2026-11-02&to=2026-11-01", "period_reversed"],
