@@ -170,7 +170,10 @@ function requestNotes(total: ReportRow, priceFixes: readonly string[]): string[]
 }
 
 /** Describes how much was imported from logs of agents. The rest was read from the wire. */
-function logNotes({ requests, costPicoUsd }: SourceShare, total: ReportRow): string[] {
+export function logNotes(
+  { requests, costPicoUsd }: SourceShare,
+  total: Pick<ReportRow, "requests">,
+): string[] {
   return requests === 0
     ? []
     : [

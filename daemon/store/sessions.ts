@@ -135,8 +135,9 @@ function summarise(connection: SqliteConnection, sessionId: string): SessionSumm
     )
     .get([sessionId]);
   const facts = connection
-    .prepare<{ first: Millis; last: Millis; agents: number }>(
-      `SELECT min(requested_at) AS first, max(requested_at + latency_ms) AS last, count(DISTINCT agent_id) AS agents
+    .prepare<{ first: Millis; last: Millis; agents: number; from_logs: number }>(
+      `SELECT min(requested_at) AS first, max(requested_at + latency_ms) AS last, count(DISTINCT agent_id) AS agents,
+         count(CASE WHEN record_source = 'logs' THEN 1 END) AS from_logs
        FROM requests WHERE session_id = ?`,
     )
     .get([sessionId]);
@@ -157,6 +158,7 @@ function summarise(connection: SqliteConnection, sessionId: string): SessionSumm
     startedAt: facts.first,
     endedAt: facts.last,
     agents: facts.agents,
+    fromLogs: facts.from_logs,
     usage: sumRows(toReportRows(sums, undefined)),
   };
 }

@@ -20,10 +20,10 @@ export async function printCost(context: CommandContext, options: CostOptions): 
   const { home, env } = context;
   const { filters, text } = await selectByGit(options, { cwd: process.cwd(), env }, "branch");
   const period = readPeriod(options, Date.now(), options.utc);
-  const rows = await withStore(home, { readOnly: true }, (store) =>
-    store.reports.read({ ...period, ...filters, by: "total" }),
-  );
-  const total = sumRows(rows);
+  const { total, fromLogs } = await withStore(home, { readOnly: true }, async ({ reports }) => ({
+    total: sumRows(await reports.read({ ...period, ...filters, by: "total" })),
+    fromLogs: await reports.readFromLogs({ ...period, ...filters }),
+  }));
   if (options.json)
     return context.printJson({
       branch: filters.branch ?? null,
@@ -35,8 +35,9 @@ export async function printCost(context: CommandContext, options: CostOptions): 
       incomplete: total.incomplete,
       cost_pico_usd: total.costPicoUsd,
       ...splitJson(total.split),
+      from_logs: { requests: fromLogs.requests, cost_pico_usd: fromLogs.costPicoUsd },
     });
   if (total.requests === 0) return context.print(`No requests of ${text}.`);
   const cost = describeSplit(total.split, (picoUsd) => formatFixedUsd(picoUsd, 4));
-  context.print([`${cost}: ${text}, ${countRequests(total)}.`, ...caveats(total)].join("\n"));
+  context.print([`${cost}: ${text}, ${countRequests(total)}.`, ...caveats(total, fromLogs)].join("\n"));
 }

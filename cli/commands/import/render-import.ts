@@ -83,7 +83,7 @@ function table(agents: readonly AgentSummary[], width: number): string {
       formatCount(each.lines),
       formatCount(each.records),
       formatCount(tokensOf(each)),
-      fixedUsd(each.costPicoUsd),
+      each.records > 0 && each.unpriced === each.records ? "unpriced" : fixedUsd(each.costPicoUsd),
       formatCount(each.onWire),
       formatCount(each.known),
     ]),

@@ -10,8 +10,10 @@ import { renderPullRequestComment } from "../../render/git-cost.ts";
 export async function printPullRequestComment(context: CommandContext, options: GitOptions): Promise<void> {
   const { home, env } = context;
   const { filters, text } = await selectByGit(options, { cwd: process.cwd(), env }, "pull request");
-  const rows = await withStore(home, { readOnly: true }, (store) =>
-    store.reports.read({ from: null, to: null, ...filters, by: "model" }),
-  );
-  context.printAsIs(renderPullRequestComment(text, rows, sumRows(rows)));
+  const query = { from: null, to: null, ...filters };
+  await withStore(home, { readOnly: true }, async ({ reports }) => {
+    const rows = await reports.read({ ...query, by: "model" });
+    const fromLogs = await reports.readFromLogs(query);
+    context.printAsIs(renderPullRequestComment(text, rows, sumRows(rows), fromLogs));
+  });
 }

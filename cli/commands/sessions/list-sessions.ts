@@ -81,14 +81,22 @@ function renderSessions(sessions: readonly SessionSummary[], width: number, utc:
     ];
   });
   const isInferred = sessions.some(({ source }) => source === "inferred");
+  const fromLogs = sessions.reduce((sum, session) => sum + session.fromLogs, 0);
   return [
     renderTable(columns, rows, width),
     "",
     ...(isInferred ? ["~ The program names no session; these are the calls of one process."] : []),
     ...(total.unpriced > 0 ? [unpricedNote(total.unpriced)] : []),
+    ...(fromLogs > 0 ? [fromLogsNote(fromLogs, total.requests)] : []),
     "Show one: meter session <session>",
   ].join("\n");
 }
+
+/** Says how many calls an import read from logs of agents. */
+export const fromLogsNote = (fromLogs: number, calls: number): string =>
+  fromLogs === calls
+    ? `From logs: ${calls === 1 ? "the call" : `all ${formatCount(calls)} calls`}.`
+    : `From logs: ${formatCount(fromLogs)} of ${formatCount(calls)} calls. The others are from the wire.`;
 
 const unpricedNote = (unpriced: number): string =>
   unpriced === 1
@@ -114,6 +122,7 @@ function renderSessionsCsv(sessions: readonly SessionSummary[]): string {
 const SESSION_COLUMNS = [
   ...(["session_id", "session_source", "project", "client", "client_version", "git_branch"] as const),
   ...(["started_at", "ended_at", "duration_ms", "agents", "requests", "errors", "unpriced"] as const),
+  "requests_from_logs",
   ...(["incomplete", "prompt_tokens", "cache_read_tokens", "cache_write_tokens"] as const),
   ...(["completion_tokens", "thinking_tokens", "cache_permille"] as const),
   ...(["cost_usd", "spent_usd", "plan_usage_usd", "unknown_billing_usd"] as const),

@@ -65,6 +65,7 @@ export function sessionJson(session: SessionSummary) {
     ended_at: new Date(session.endedAt).toISOString(),
     duration_ms: Math.round(session.endedAt - session.startedAt),
     agents: session.agents,
+    requests_from_logs: session.fromLogs,
     ...usageJson(session.usage),
   };
 }
@@ -92,6 +93,7 @@ export function callJson({ request, context, followsCompaction }: SessionCall<Tr
     http_status: request.httpStatus,
     error_class: request.errorClass,
     follows_compaction: followsCompaction,
+    record_source: request.recordSource,
   };
 }
 

@@ -23,7 +23,7 @@ import { labelled } from "../../render/labelled.ts";
 import { printable } from "../../render/printable.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { type Column, renderTable } from "../../render/table.ts";
-import { renderCsvItems } from "./list-sessions.ts";
+import { fromLogsNote, renderCsvItems } from "./list-sessions.ts";
 import {
   agentJson,
   cachePermille,
@@ -111,6 +111,7 @@ function headLines(session: SessionSummary, tree: Node, width: number, utc: bool
     ),
     add("cost", describeSplit(usage.split, fixedUsd)),
     add("calls", counts.join(", ")),
+    ...(session.fromLogs > 0 ? [add("", fromLogsNote(session.fromLogs, usage.requests))] : []),
     ...(usage.unpriced > 0
       ? [add("", `${formatQuantity(usage.unpriced, "call")} without a known price; the cost excludes it.`)]
       : []),
@@ -163,6 +164,7 @@ const cellsOf =
       ...(request.errorClass === null ? [] : [request.errorClass]),
       ...(request.agentId === null && request.agentKind !== null ? [request.agentKind] : []),
       ...(followsCompaction ? ["compacted"] : []),
+      ...(request.recordSource === "logs" ? ["from logs"] : []),
     ];
     return [
       formatTime(request.requestedAt, utc).slice(11),
@@ -196,6 +198,6 @@ function renderCallsCsv(tree: Node): string {
     ...(["request_id", "requested_at", "agent_id", "parent_agent_id", "agent_kind", "turn_id"] as const),
     ...(["provider", "model", "input_tokens", "cache_permille", "output_tokens", "cost_usd"] as const),
     ...(["billing_mode", "wait_ms", "stream_ms", "http_status", "error_class"] as const),
-    "follows_compaction",
+    ...(["follows_compaction", "record_source"] as const),
   ]);
 }

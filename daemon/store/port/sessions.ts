@@ -24,6 +24,8 @@ export interface SessionSummary {
   readonly endedAt: Millis;
   /** The number of sub-agents. */
   readonly agents: number;
+  /** How many of its requests were imported from logs of agents. */
+  readonly fromLogs: number;
   /** The sums of the requests. Its key is null. */
   readonly usage: ReportRow;
 }

@@ -35,6 +35,7 @@ describe("renderPullRequestComment()", () => {
       "pull request #12 of github.com/acme/my_shop",
       [naiveRow([covered], "a|b_c"), naiveRow([spent, unpriced], "claude-sonnet-4-5")],
       naiveRow([spent, covered, unpriced], null),
+      { requests: 1, costPicoUsd: 4n * usd },
     );
     assert.equal(
       text,
@@ -50,6 +51,8 @@ describe("renderPullRequestComment()", () => {
         "",
         "1 request without a known price; the cost is not included.",
         "",
+        "From logs: 1 of 3 requests and $4.0000 of the cost. The rest is from the wire.",
+        "",
         "Input includes cache tokens, and output includes thinking tokens.",
       ].join("\n"),
     );
@@ -57,7 +60,7 @@ describe("renderPullRequestComment()", () => {
 
   it("says that there are no requests", () => {
     assert.equal(
-      renderPullRequestComment("branch a", [], naiveRow([], null)),
+      renderPullRequestComment("branch a", [], naiveRow([], null), { requests: 0, costPicoUsd: 0n }),
       "### LLM cost\n\nNo metered requests of branch a.",
     );
   });

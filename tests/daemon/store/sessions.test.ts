@@ -30,7 +30,7 @@ describe("sessions.list()", () => {
         call(null, 6),
         call("a", 10, { agentId: "x", project: "api", gitBranch: "new", client: "codex" }),
         call("a", 9, { agentId: "y", errorClass: "rate_limit", costPicoUsd: null }),
-        call("a", 8, { agentId: "x" }),
+        call("a", 8, { agentId: "x", recordSource: "logs" }),
       ]);
       const [a, b, ...rest] = await store.sessions.list(ALL, turn);
       assert.deepEqual(rest, []);
@@ -38,6 +38,7 @@ describe("sessions.list()", () => {
         [a?.sessionId, a?.source, a?.project, a?.client, a?.clientVersion, a?.branch, a?.agents],
         ["a", "stated", "api", "codex", null, "new", 2],
       );
+      assert.deepEqual([a?.fromLogs, b?.fromLogs], [1, 0]);
       assert.deepEqual([a?.startedAt, a?.endedAt], [noon, noon + 10.5 * minute]);
       assert.deepEqual(
         [

@@ -211,7 +211,12 @@ describe("meter import", () => {
         // The calls before the link whose branch the log does not state get none.
         assert.equal(first.linked_to_pull_requests, 4);
         const { stdout } = await machine.run("cost", "--pr", "7", "--json");
-        assert.equal((JSON.parse(stdout) as { requests: number }).requests, 4, stdout);
+        const cost = JSON.parse(stdout) as { requests: number; from_logs: { requests: number } };
+        assert.deepEqual([cost.requests, cost.from_logs.requests], [4, 3], stdout);
+        const label =
+          /^From logs: 3 of 4 requests and \$\d\.\d{4} of the cost\. The rest is from the wire\.$/m;
+        assert.match((await machine.run("cost", "--pr", "7")).stdout, label);
+        assert.match((await machine.run("pr-comment", "--pr", "7")).stdout, label);
         assert.equal((await machine.import()).linked_to_pull_requests, 0);
       },
       [

@@ -191,7 +191,36 @@ describe("meter session", () => {
     assert.equal(a1.agents[0].calls[0].cost_pico_usd, null);
     const csv = (await run("5e55", "--csv")).stdout.split("\r\n");
     assert.equal(csv.length, 8);
-    assert.match(csv[0] ?? "", /^request_id,requested_at,agent_id,parent_agent_id,.*,follows_compaction$/);
+    assert.match(
+      csv[0] ?? "",
+      /^request_id,requested_at,agent_id,parent_agent_id,.*,follows_compaction,record_source$/,
+    );
+  });
+
+  it("labels calls that were imported from logs, as the list does", async () => {
+    const { home, remove } = await createSampleHome((store) =>
+      store.records.insert([
+        call("wire", 0),
+        call("logs", 1, { recordSource: "logs" }),
+        call("both", 2, { recordSource: "logs" }),
+        call("both", 3),
+      ]),
+    );
+    const show = async (...words: string[]) =>
+      (await runWords(home, [...words, "--utc"], { COLUMNS: "140" })).stdout;
+    assert.match(await show("sessions"), /^From logs: 2 of 4 calls\. The others are from the wire\.$/m);
+    assert.doesNotMatch(await show("session", "wire"), /logs/);
+    assert.match(await show("session", "logs"), /^ +From logs: the call\.$/m);
+    const both = await show("session", "both");
+    assert.match(both, /^ +From logs: 1 of 2 calls\. The others are from the wire\.$/m);
+    assert.match(both, /^12:02:00 .* from logs$/m);
+    assert.match(both, /^12:03:00 .*s$/m);
+    const { items } = JSON.parse((await runWords(home, ["sessions", "--json"])).stdout);
+    assert.deepEqual(
+      items.map((item: { requests_from_logs: number }) => item.requests_from_logs),
+      [1, 1, 0],
+    );
+    remove();
   });
 
   it("fails for an unknown or ambiguous id", async () => {
