@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type * as v from "valibot";
-import { machinesSchema } from "../../core/wire/people.ts";
+import { type Members, machinesSchema, membersSchema } from "../../core/wire/people.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
 import { renderState } from "../../pages/states.ts";
@@ -25,6 +25,8 @@ function routeOf(form: URLSearchParams): FormRoute | null {
   switch (form.get("action")) {
     case "rename":
       return { method: "PATCH", path, body: { name: (form.get("name") ?? "").trim() || null } };
+    case "give":
+      return { method: "PATCH", path, body: { user_id: form.get("user") ?? "" } };
     case "block":
       return { method: "POST", path: `${path}/block` };
     case "unblock":
@@ -39,8 +41,11 @@ async function renderMachines(call: PageCall, message: string | null): Promise<P
   if (!machines.ok) return machines.refusal;
   const { items } = machines.value;
   const isAdmin = call.workspace.role === "admin";
+  const members = isAdmin ? await readRoute(call, "/members", membersSchema) : null;
+  if (members !== null && !members.ok) return members.refusal;
+  const people = members?.value.items ?? [];
   const list = html`<section class="panel"><div class="scroll"><table aria-label="Machines"><thead><tr><th scope="col">Machine</th><th scope="col" class="desk">Version</th><th scope="col">Last seen</th><th scope="col">State</th>${isAdmin ? html`<th scope="col">Change</th>` : ""}</tr></thead>
-<tbody>${items.map((machine) => renderMachine(call, machine))}</tbody></table></div>
+<tbody>${items.map((machine) => renderMachine(call, machine, people))}</tbody></table></div>
 <p class="quiet">The time at which a machine was last seen is exact to five minutes.${isAdmin ? "" : " An administrator of the workspace names and blocks machines."}</p></section>`;
   const none = renderState(
     "No machine is connected",
@@ -53,7 +58,11 @@ async function renderMachines(call: PageCall, message: string | null): Promise<P
   };
 }
 
-function renderMachine({ workspace, place }: PageCall, machine: Machine): Html {
+function renderMachine(
+  { workspace, place, person }: PageCall,
+  machine: Machine,
+  people: Members["items"],
+): Html {
   const { id, hostname, platform, name, user, daemon_version: version, last_seen_at: seen } = machine;
   const isBlocked = machine.blocked_at !== null;
   const state = isBlocked ? "blocked" : machine.key === null ? "no key" : "connected";
@@ -62,6 +71,30 @@ function renderMachine({ workspace, place }: PageCall, machine: Machine): Html {
     html`<form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="${action}"><input type="hidden" name="id" value="${id}">${body}</form>`;
   const change = html`<details><summary>Change<span class="hidden"> <bdi>${shown}</bdi></span></summary>
 ${form("rename", html`<label for="name-${id}">Name</label><input id="name-${id}" name="name" type="text" autocomplete="off" maxlength="100" value="${name ?? ""}" placeholder="${hostname}"><button class="second">Rename</button>`)}
+${renderTransfer(machine, people, person.userId, form)}
 ${isBlocked ? form("unblock", html`<button class="second">Unblock</button>`) : form("block", html`<button class="danger">Block</button>`)}</details>`;
   return html`<tr><th scope="row" class="name">${renderName(shown)}<span class="sub">${name === null ? "" : html`<bdi>${hostname}</bdi>, `}<bdi>${platform}</bdi>, ${renderName(user?.name)}</span></th><td class="desk"><bdi>${version}</bdi></td><td class="when">${seen === null ? html`<span class="quiet">never</span>` : renderTime(Date.parse(seen), place)}</td><td class="${isBlocked ? "bad" : ""}">${state}</td>${workspace.role === "admin" ? html`<td>${change}</td>` : ""}</tr>`;
+}
+
+/**
+ * Renders the form that changes who the future requests of a machine belong to. Only the visitor's own machine and that of a
+ * person who left can be given to somebody else.
+ */
+function renderTransfer(
+  { id, user }: Machine,
+  people: Members["items"],
+  visitorId: string,
+  form: (action: string, body: Html) => Html,
+): Html | "" {
+  const isMembers = people.some((member) => member.user_id === user?.id);
+  if (user !== null && isMembers && user.id !== visitorId) return "";
+  const others = people.filter((member) => member.user_id !== user?.id);
+  if (others.length === 0) return "";
+  return form(
+    "give",
+    html`<label for="user-${id}">Future requests belong to</label><select id="user-${id}" name="user">${others.map(
+      ({ user_id: userId, name, email }) =>
+        html`<option value="${userId}">${name || (email ?? userId)}</option>`,
+    )}</select><button class="second">Change</button>`,
+  );
 }

@@ -31,6 +31,7 @@ import { readUsageAnswer } from "../routes/reads/read-usage.ts";
 import { findTrace, listTraces, type TraceFilter, type TraceRow } from "../store/reads/traces.ts";
 import { renderAuditTabs } from "./audit-parts.ts";
 import { toolsOf } from "./page-tools.ts";
+import { readBodyPanel, showBodyPanel } from "./request-body.ts";
 import { toShownRequest } from "./shown-request.ts";
 import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
@@ -200,7 +201,13 @@ async function readSenders(
 }
 
 /** `GET /w/{ws}/requests/{id}`: one request, its tokens, and its cost to the last digit. */
-export async function showRequest(call: PageCall): Promise<PageAnswer> {
+export const showRequest = (call: PageCall): Promise<PageAnswer> => renderOne(call, null);
+
+/** `POST /w/{ws}/requests/{id}`: the same page with the stored prompt and answer. */
+export const readRequestBody = (call: PageCall, form: URLSearchParams): Promise<PageAnswer> =>
+  renderOne(call, form);
+
+async function renderOne(call: PageCall, form: URLSearchParams | null): Promise<PageAnswer> {
   const { env, context, workspace, place } = call;
   const { parts } = env;
   const id = context.req.param("id") ?? "";
@@ -225,12 +232,15 @@ export async function showRequest(call: PageCall): Promise<PageAnswer> {
     origin: null,
     facts: await listSenderFacts(call, row, request.costPicoUsd),
   };
+  const body = form === null ? await showBodyPanel(call, row) : await readBodyPanel(call, row, form);
+  if (body instanceof Response) return body;
   return {
     heading: "One request",
     path: PATH,
     back,
-    main: renderRequest(answer, place),
+    main: html`${renderRequest(answer, place)}${body.panel}`,
     tools: toolsOf(call, `/traces/${row.request_id}`, {}),
+    status: body.status,
   };
 }
 

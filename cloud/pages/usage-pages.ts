@@ -36,7 +36,8 @@ export async function showUsagePage(call: PageCall, show: ShowUsagePage): Promis
   return call.context.body(shown.text, 200, { "content-type": shown.type });
 }
 
-function createUsageHost(call: PageCall): UsageHost {
+/** Creates what pages about usage need, for one request of a page. */
+export function createUsageHost(call: PageCall): UsageHost {
   const { env, workspace, place } = call;
   const { parts } = env;
   // The API answers in UTC unless it is asked for a zone.

@@ -7,7 +7,8 @@ import { changeKeys, showKeys } from "./keys-page.ts";
 import { changeMachines, showMachines } from "./machines-page.ts";
 import { changeMembers, showMembers } from "./members-page.ts";
 import { redirectTo } from "./page-parts.ts";
-import { showAuditRequests, showRequest, showRequests } from "./requests-page.ts";
+import { showPeople } from "./people-page.ts";
+import { readRequestBody, showAuditRequests, showRequest, showRequests } from "./requests-page.ts";
 import { changeSettings, showSettings } from "./settings-page.ts";
 import { showUsagePage } from "./usage-pages.ts";
 import type { PageCall, WorkspacePage } from "./workspace-page.ts";
@@ -28,12 +29,14 @@ export const WORKSPACE_PAGES: readonly (readonly WorkspacePage[])[] = [
     usagePage("/", "Overview"),
     usagePage("/explore", "Explore"),
     { path: "/requests", name: "Requests", get: showRequests },
-    { path: "/requests/:id", get: showRequest },
+    // The answer to its form shows a stored prompt.
+    { path: "/requests/:id", showsSecret: true, get: showRequest, post: readRequestBody },
   ],
   [
     usagePage("/projects", "Projects"),
     usagePage("/models", "Models"),
     { path: "/machines", name: "Machines", get: showMachines, post: changeMachines },
+    { path: "/people", name: "People", get: showPeople },
   ],
   [
     { path: "/settings", name: "Settings", get: showSettings, post: changeSettings },

@@ -20,11 +20,17 @@ const PAGES = [
   ["keys", "/keys"],
   ["members", "/members"],
   ["machines", "/machines"],
+  ["people", "/people"],
   ["audit-events", "/audit/events"],
   ["audit-prompt-views", "/audit/prompt-views"],
   ["audit-requests", "/audit/requests"],
   ["audit-verification", "/audit/verification?run=now"],
 ] as const;
+
+const PROMPT = JSON.stringify({
+  model: "m",
+  messages: [{ role: "user", content: "Please fix it. ".repeat(40) }],
+});
 
 describe("the pages that administer a workspace in Chromium", {
   skip: await withoutChromium(),
@@ -36,6 +42,7 @@ describe("the pages that administer a workspace in Chromium", {
   let baseUrl: string;
   let workspace: TestWorkspace;
   let owner: TestPerson;
+  let requestId: string;
   let app: ReturnType<CloudRig["app"]> | null = null;
   before(async () => {
     served = await serve(
@@ -49,8 +56,8 @@ describe("the pages that administer a workspace in Chromium", {
     workspace = await rig.addWorkspace({ plan: "business", storePromptContent: true });
     owner = await rig.personIn(workspace, "organisationOwner");
     await rig.addMember(workspace, owner.userId, "admin");
-    const requestId = await sendRequest(rig, workspace, { project: "shop" });
-    await sendBody(rig, workspace, requestId, "{}");
+    requestId = await sendRequest(rig, workspace, { project: "shop" });
+    await sendBody(rig, workspace, requestId, PROMPT);
     const reason = encodeURIComponent(
       "A customer reported that an answer contains the name of another customer.",
     );
@@ -83,22 +90,42 @@ describe("the pages that administer a workspace in Chromium", {
     return { context, page, said };
   }
 
+  /** Checks the open page at every width, light and dark. */
+  async function check(page: Page, name: string): Promise<void> {
+    for (const details of await page.locator("main details").all())
+      await details.evaluate((element) => element.setAttribute("open", ""));
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width: 1440, height: 900 });
+      assert.deepEqual(await findBarriers(page), [], `${name} ${colorScheme}`);
+    }
+    await page.setViewportSize({ width: 390, height: 844 });
+    assert.deepEqual(await findBarriers(page, NARROW), [], name);
+    await look(page, name);
+  }
+
   it("have no barrier at any width, light or dark", async () => {
     const { context, page, said } = await openWindow(owner);
     for (const [name, path] of PAGES) {
       const answer = await page.goto(`${baseUrl}/w/${workspace.id}${path}`);
       assert.equal(answer?.status(), 200, name);
-      for (const details of await page.locator("main details").all())
-        await details.evaluate((element) => element.setAttribute("open", ""));
-      for (const colorScheme of ["light", "dark"] as const) {
-        await page.emulateMedia({ colorScheme });
-        await page.setViewportSize({ width: 1440, height: 900 });
-        assert.deepEqual(await findBarriers(page), [], `${name} ${colorScheme}`);
-      }
-      await page.setViewportSize({ width: 390, height: 844 });
-      assert.deepEqual(await findBarriers(page, NARROW), [], name);
-      await look(page, name);
+      await check(page, name);
     }
+    assert.deepEqual(said, []);
+    await context.close();
+  });
+
+  it("show a stored prompt to an administrator who gives a reason, without a barrier", async () => {
+    const { context, page, said } = await openWindow(owner);
+    await page.goto(`${baseUrl}/w/${workspace.id}/requests/${requestId}`);
+    await check(page, "request-asks");
+    await tabTo(page, "", "reason");
+    await page.keyboard.type("An incident");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByText("Your view is recorded").waitFor();
+    assert.equal(await page.locator("pre.body").first().textContent(), PROMPT);
+    await check(page, "request-prompt");
     assert.deepEqual(said, []);
     await context.close();
   });
@@ -123,12 +150,14 @@ describe("the pages that administer a workspace in Chromium", {
   });
 });
 
-/** Presses Tab until the focus is on an element whose text begins with the name. */
-async function tabTo(page: Page, name: string): Promise<void> {
+/** Presses Tab until the focus is on an element whose text begins with the name, and that has the ID if one is given. */
+async function tabTo(page: Page, name: string, id: string | null = null): Promise<void> {
   for (let presses = 0; presses < 200; presses += 1) {
     await page.keyboard.press("Tab");
-    const text = await page.evaluate("document.activeElement?.textContent?.trim() ?? ''");
-    if (String(text).startsWith(name)) return;
+    const [text, focused] = (await page.evaluate(
+      "[document.activeElement?.textContent?.trim() ?? '', document.activeElement?.id ?? '']",
+    )) as [string, string];
+    if (text.startsWith(name) && (id === null || focused === id)) return;
   }
-  assert.fail(`no focus reaches ${name}`);
+  assert.fail(`no focus reaches ${name} ${id}`);
 }
