@@ -8,6 +8,8 @@ const codes: Record<string, DatabaseErrorReason> = {
   "57014": "timeout",
   "25P03": "timeout",
   "42501": "forbidden",
+  // An internal error. A cluster reports a shard that was lost during the commit this way, and a later attempt finds its replacement.
+  XX000: "unavailable",
 };
 
 /** Reasons by class: the first two characters of a SQLSTATE. */

@@ -16,7 +16,7 @@ import { openPostgres } from "../../adapters/postgres/postgres-server.ts";
 import { createCloud } from "../../cloud/create-cloud.ts";
 import { migrateCloud } from "../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
-import { addToRollups, contributions } from "../../cloud/store/rollups.ts";
+import { contributions, ROLLUP_KEY, ROLLUP_SUMS } from "../../cloud/store/rollups.ts";
 import { missingPostgres, startPostgres } from "../../tests/cloud/kit/postgres-server.ts";
 
 const { values: options } = parseArgs({
@@ -62,8 +62,7 @@ async function seed(db: CloudDatabase, total: number): Promise<void> {
   for (let first = 0; first < total; first += CHUNK) {
     const last = Math.min(first + CHUNK, total) - 1;
     await sql`
-      with inserted as (
-        insert into requests (workspace_id, request_id, requested_at, received_at, clock_skewed, machine_id, user_id,
+      insert into requests (workspace_id, request_id, requested_at, received_at, clock_skewed, machine_id, user_id,
           provider, model, request_kind, streaming, prompt_tokens, completion_tokens, cache_read_tokens,
           cache_write_tokens, thinking_tokens, tokens_complete, cost_pico_usd, cost_source, rates_source,
           reported_cost_pico_usd, latency_ms, ttfb_ms, http_status, error_class, project, attribution_tier,
@@ -83,12 +82,19 @@ async function seed(db: CloudDatabase, total: number): Promise<void> {
               - interval '1 millisecond' * (1 + (${total - 1}::bigint - i) * ${YEAR - 1_000}::float8 / ${total}::float8) as at
             from generate_series(${first}::bigint, ${last}::bigint) as i
           ) as times
-        ) as people
-        returning *
-      ),
-      contributed as (${sql.raw(contributions("inserted", 1))}),
-      ${addToRollups(WORKSPACE)}
-      select count(*) from inserted`.execute(db);
+        ) as people`.execute(db);
+  }
+  const sums = ROLLUP_SUMS.map((sum) => `sum(${sum})`).join(", ");
+  for (const [table, time, ofHour] of [
+    ["usage_hourly", "hour", "hour"],
+    ["usage_daily", "day", "(hour at time zone 'UTC')::date"],
+  ]) {
+    const key = `${ofHour}, ${ROLLUP_KEY}`;
+    const columns = `${time}, ${ROLLUP_KEY}, ${ROLLUP_SUMS.join(", ")}`;
+    await sql`insert into ${sql.raw(`${table} (workspace_id, ${columns})`)}
+      select ${WORKSPACE}::uuid, ${sql.raw(`${key}, ${sums} from (${contributions("requests", 1)}) as contributed group by ${key}`)}`.execute(
+      db,
+    );
   }
   await sql`vacuum analyze`.execute(db);
 }

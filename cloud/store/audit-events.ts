@@ -1,8 +1,10 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
+import { DatabaseError } from "../../core/ports/postgres.ts";
 import { type AuditEventRow, canonicalDetails } from "../../core/privacy/ledger/audit-event-chain.ts";
 import { GENESIS_HASH } from "../../core/privacy/ledger/chain.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
+import { expectRows } from "./affected-rows.ts";
 import type { CloudSchema } from "./schema.ts";
 
 /** The kinds of audit events. */
@@ -88,7 +90,7 @@ const hex = (text: RawBuilder<unknown>) => sql`encode(sha256(convert_to(${text},
  * the workspace. `retain_until` follows from the workspace's current setting; nothing acts on it.
  *
  * The event is appended to the workspace's chain (`core/privacy/ledger`). One statement moves the head and computes the
- * hash. The head's row stays locked until the transaction ends, so call this after everything else that the transaction
+ * hash, and the next one stores the event. The head's row stays locked until the transaction ends, so call this after everything else that the transaction
  * locks.
  */
 export async function addAuditEvent(
@@ -98,36 +100,55 @@ export async function addAuditEvent(
   { userId, now }: Change,
   details: Readonly<Record<string, string | number | boolean | null>>,
 ): Promise<void> {
+  const event = await readNewEvent(trx, workspaceId, now, details);
   // The JSON array that core/privacy/ledger hashes. The values joined here (ids, hashes, times, a number) need no escaping.
   const beforeSeq = `["meter-audit-event-1",${JSON.stringify(workspaceId.toLowerCase())},`;
-  const middle = `",${[formatInstant(now), kind, userId].map((field) => JSON.stringify(field)).join(",")},"`;
+  const fields = [event.event_id, formatInstant(now), kind, userId, event.retain_until, event.content_hash];
+  const tail = `","${JSON.stringify(fields).slice(2)}`;
   const row = (seq: RawBuilder<unknown>, previous: RawBuilder<unknown>) =>
-    hex(sql`${beforeSeq}::text || ${seq} || ',"' || ${previous} || '","' || (select tail from hashed)`);
-  await sql`with event as (
-      select workspace_id, gen_random_uuid()::text as event_id, gen_random_uuid()::text as salt,
-        (${now}::timestamptz + audit_log_retention_days * interval '1 day')::timestamptz(3) as retain_until
-      from workspaces where workspace_id = ${workspaceId}::uuid
-    ),
-    content as (
-      select *, ${hex(sql`'["meter-audit-event-content-1","' || salt || '",' || ${canonicalDetails(details)}::text || ']'`)} as content_hash
-      from event
-    ),
-    hashed as (
-      select *, event_id || ${middle}::text
-        || to_char(retain_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-        || '","' || content_hash || '"]' as tail
-      from content
-    ),
-    head as (
-      insert into audit_event_heads as h (workspace_id, seq, prev_hash, hash)
-      select workspace_id, 1, ${GENESIS_HASH}::text, ${row(sql`1`, sql`${GENESIS_HASH}::text`)} from hashed
-      on conflict (workspace_id) do update set
-        seq = h.seq + 1, prev_hash = h.hash, hash = ${row(sql`(h.seq + 1)`, sql`h.hash`)}
-      returning seq, prev_hash, hash
-    )
+    hex(sql`${beforeSeq}::text || ${seq} || ',"' || ${previous} || ${tail}::text`);
+  const { rows: heads } = await sql<{ seq: string; prev_hash: string; hash: string }>`
+    insert into audit_event_heads as h (workspace_id, seq, prev_hash, hash)
+    values (${workspaceId}::uuid, 1, ${GENESIS_HASH}::text, ${row(sql`1`, sql`${GENESIS_HASH}::text`)})
+    on conflict (workspace_id) do update set
+      seq = h.seq + 1, prev_hash = h.hash, hash = ${row(sql`(h.seq + 1)`, sql`h.hash`)}
+    returning seq, prev_hash, hash`.execute(trx);
+  const [head] = heads;
+  if (head === undefined) throw new DatabaseError("conflict");
+  const { numAffectedRows } = await sql`
     insert into audit_events (workspace_id, event_id, at, kind, actor_user_id, details, retain_until,
       seq, prev_hash, hash, content_salt, content_hash)
-    select workspace_id, event_id::uuid, ${now}::timestamptz, ${kind}, ${userId}::text,
-      ${JSON.stringify(details)}::text::jsonb, retain_until, seq, prev_hash, hash, salt, content_hash
-    from hashed, head`.execute(trx);
+    values (${workspaceId}::uuid, ${event.event_id}::uuid, ${now}::timestamptz, ${kind}, ${userId}::text,
+      ${JSON.stringify(details)}::text::jsonb, ${event.retain_until}::text::timestamptz, ${head.seq}::bigint, ${head.prev_hash},
+      ${head.hash}, ${event.salt}, ${event.content_hash})`.execute(trx);
+  expectRows(numAffectedRows, 1);
+}
+
+/** The parts of a new event that the database determines. The random ids are parameters of the insert, as a cluster requires. */
+interface NewEvent {
+  readonly event_id: string;
+  readonly salt: string;
+  /** ISO 8601, UTC, milliseconds. */
+  readonly retain_until: string;
+  readonly content_hash: string;
+}
+
+async function readNewEvent(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  now: Millis,
+  details: Readonly<Record<string, string | number | boolean | null>>,
+): Promise<NewEvent> {
+  const content = sql`'["meter-audit-event-content-1","' || salt || '",' || ${canonicalDetails(details)}::text || ']'`;
+  const { rows } = await sql<NewEvent>`
+    select event_id, salt, ${hex(content)} as content_hash,
+      to_char(retain_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as retain_until
+    from (
+      select gen_random_uuid()::text as event_id, gen_random_uuid()::text as salt,
+        (${now}::timestamptz + audit_log_retention_days * interval '1 day')::timestamptz(3) as retain_until
+      from workspaces where workspace_id = ${workspaceId}::uuid
+    ) as event`.execute(trx);
+  const [event] = rows;
+  if (event === undefined) throw new DatabaseError("conflict");
+  return event;
 }

@@ -1,5 +1,6 @@
 import { sql, type Transaction } from "kysely";
 import type { Millis } from "../../core/values/time.ts";
+import { expectRows } from "./affected-rows.ts";
 import { addAuditEvent } from "./audit-events.ts";
 import { SEAL_BYTES } from "./body-cipher.ts";
 import { type BodySealing, sealForOwner } from "./body-keys.ts";
@@ -232,8 +233,10 @@ async function storeSide(
       },
     );
   }
-  await sql`update request_bodies set (${sql.raw(columns.join(", "))}) = row(${values})
+  const { numAffectedRows } = await sql`
+    update request_bodies set (${sql.raw(columns.join(", "))}) = row(${values})
     where workspace_id = ${workspaceId}::uuid and request_id = ${requestId}::uuid`.execute(trx);
+  expectRows(numAffectedRows, 1);
   return "stored";
 }
 
@@ -294,13 +297,14 @@ async function saveEarlierVersion(
   const version = earlier.versions + 1;
   if (version >= MAX_BODY_VERSIONS || earlier.bytes + size > MAX_EARLIER_BYTES) return null;
   const columns = SIDE_COLUMNS.map((column) => `${direction}_${column}`);
-  await sql`
+  const { numAffectedRows } = await sql`
     insert into request_body_versions
       (workspace_id, request_id, direction, version, ${sql.raw(SIDE_COLUMNS.join(", "))}, replaced_at)
     select workspace_id, request_id, ${direction}::text, ${version}::integer, ${sql.raw(columns.join(", "))},
       ${now}::timestamptz
     from request_bodies
     where workspace_id = ${workspaceId}::uuid and request_id = ${requestId}::uuid`.execute(trx);
+  expectRows(numAffectedRows, 1);
   return version + 1;
 }
 

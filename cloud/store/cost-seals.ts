@@ -1,70 +1,68 @@
-import { type RawBuilder, sql, type Transaction } from "kysely";
+import { CompiledQuery, sql, type Transaction } from "kysely";
+import { DatabaseError } from "../../core/ports/postgres.ts";
 import { GENESIS_HASH } from "../../core/privacy/ledger/chain.ts";
 import {
   COST_SEAL_FORMAT,
   type CostSealKind,
   type CostSealRow,
-  LEAF_BYTES,
   packLeaves,
 } from "../../core/privacy/ledger/cost-seals.ts";
 import type { Sha256 } from "../../core/values/hash.ts";
+import { hashBytes } from "../../core/values/hash-text.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
+import { expectRows } from "./affected-rows.ts";
 import type { CloudSchema } from "./schema.ts";
 import type { StoredRequest } from "./stored-request.ts";
 
-/** What a transaction wrote. */
+/** Requests that a transaction wrote, in order of their ids, and when they arrived. */
 interface SealedRows {
-  /** The requests that it may have written, in order of their ids, as `packLeaves()` returns them. */
-  readonly leaves: Uint8Array;
-  /** Selects the ids of those that it wrote. If there are none, there is no seal. */
-  readonly written: RawBuilder<unknown>;
+  readonly kind: CostSealKind;
+  readonly requests: readonly StoredRequest[];
+  /** ISO 8601, UTC, milliseconds. */
+  readonly sealedAt: string;
 }
 
+/** SQL for a seal's hash: the JSON array that core/privacy/ledger hashes. The values joined here need no escaping. */
+const hashOf = (seq: string, previous: string) =>
+  `encode(sha256(convert_to($2::text || ${seq} || ',"' || ${previous} || $3::text, 'UTF8')), 'hex')`;
+
+/** Moves the head: `$1` is the workspace, `$2` and `$3` the texts before and after the number and the previous hash. */
+const MOVE_HEAD = `insert into cost_seal_heads as h (workspace_id, seq, prev_hash, hash)
+  values ($1::uuid, 1, '${GENESIS_HASH}', ${hashOf("1", `'${GENESIS_HASH}'`)})
+  on conflict (workspace_id) do update set
+    seq = h.seq + 1, prev_hash = h.hash, hash = ${hashOf("(h.seq + 1)", "h.hash")}
+  returning seq, prev_hash, hash`;
+
+const INSERT_SEAL = `insert into cost_seals
+    (workspace_id, seq, kind, sealed_at, leaves, content_hash, prev_hash, hash)
+  values ($1::uuid, $2::bigint, $3::text, $4::timestamptz, $5::bytea, $6::text, $7::text, $8::text)`;
+
 /**
- * Common table expressions that append a seal to the workspace's chain.
+ * Appends a seal to the workspace's chain, in the caller's transaction, and returns the seal's number.
  *
- * The chain's head stays locked until the transaction ends, and the workspace's other batches wait for it. `after` is a
- * condition that is known only once the statement holds all other locks, so that the head is locked last.
+ * The chain's head stays locked until the transaction ends, and the workspace's other batches wait for it. Call this after
+ * everything else that the transaction locks.
  */
-export function appendSeal(
+export async function appendSeal(
+  trx: Transaction<CloudSchema>,
   workspaceId: string,
-  kind: CostSealKind,
-  { leaves, written }: SealedRows,
-  after: RawBuilder<unknown>,
-): RawBuilder<unknown> {
-  // The JSON array that core/privacy/ledger hashes. The values joined here (hashes, times, a number) need no escaping.
-  const beforeSeq = `["${COST_SEAL_FORMAT}",${JSON.stringify(workspaceId.toLowerCase())},`;
-  const hash = (seq: RawBuilder<unknown>, previous: RawBuilder<unknown>) =>
-    sql`encode(sha256(convert_to(${beforeSeq}::text || ${seq} || ',"' || ${previous} || ${`","${kind}","`}::text
-      || to_char((now()::timestamptz(3)) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-      || '","' || (select content_hash from packed) || '"]', 'UTF8')), 'hex')`;
-  const [rows, size] = [leaves.length / LEAF_BYTES, sql.lit(LEAF_BYTES)];
-  // Nearly always everything was written, and the leaves are stored as they are.
-  return sql`possible as (select ${leaves}::bytea as leaves),
-    written as (${written}),
-    packed as (
-      select leaves, encode(sha256(leaves), 'hex') as content_hash from (
-        select case (select count(*) from written) when ${sql.lit(rows)} then leaves else (
-          select string_agg(substr(leaves, at * ${size} + 1, ${size}), ''::bytea order by at)
-          from generate_series(0, ${sql.lit(rows - 1)}) as at
-          where substr(leaves, at * ${size} + 1, 16) in (select uuid_send(request_id) from written)
-        ) end as leaves from possible
-      ) as l where leaves is not null
-    ),
-    head as (
-      insert into cost_seal_heads as h (workspace_id, seq, prev_hash, hash)
-      select ${workspaceId}::uuid, 1, ${GENESIS_HASH}::text, ${hash(sql`1`, sql`${GENESIS_HASH}::text`)} from packed
-      where ${after}
-      on conflict (workspace_id) do update set
-        seq = h.seq + 1, prev_hash = h.hash, hash = ${hash(sql`(h.seq + 1)`, sql`h.hash`)}
-      returning seq, prev_hash, hash
-    ),
-    seal as (
-      insert into cost_seals (workspace_id, seq, kind, sealed_at, leaves, content_hash, prev_hash, hash)
-      select ${workspaceId}::uuid, seq, ${kind}::text, now(), leaves, content_hash, prev_hash, hash
-      from packed, head
-    )`;
+  { kind, requests, sealedAt }: SealedRows,
+  sha256: Sha256,
+): Promise<string> {
+  const leaves = packLeaves(requests, sha256);
+  const contentHash = hashBytes(leaves, sha256);
+  const before = `["${COST_SEAL_FORMAT}",${JSON.stringify(workspaceId.toLowerCase())},`;
+  const after = `","${kind}","${sealedAt}","${contentHash}"]`;
+  const { rows } = await trx.executeQuery<{ seq: string; prev_hash: string; hash: string }>(
+    CompiledQuery.raw(MOVE_HEAD, [workspaceId, before, after]),
+  );
+  const [head] = rows;
+  if (head === undefined) throw new DatabaseError("conflict");
+  const { seq, prev_hash, hash } = head;
+  const seal = [workspaceId, seq, kind, sealedAt, leaves, contentHash, prev_hash, hash];
+  expectRows((await trx.executeQuery(CompiledQuery.raw(INSERT_SEAL, seal))).numAffectedRows, 1);
+  return seq;
 }
 
 /** Returns requests in order of their ids, which is PostgreSQL's order of UUIDs too. */
@@ -80,15 +78,16 @@ export async function sealFilled(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   requests: readonly StoredRequest[],
+  sealedAt: string,
   sha256: Sha256,
 ): Promise<void> {
   const sorted = sortedById(requests);
+  const seq = await appendSeal(trx, workspaceId, { kind: "filled", requests: sorted, sealedAt }, sha256);
   const ids = JSON.stringify(sorted.map(({ request_id }) => request_id));
-  const written = sql`select value::uuid as request_id from json_array_elements_text(${ids}::text::json)`;
-  const rows = { leaves: packLeaves(sorted, sha256), written };
-  await sql`with ${appendSeal(workspaceId, "filled", rows, sql`true`)}
-    update requests r set cost_seal = head.seq from head, written as f
-    where r.workspace_id = ${workspaceId}::uuid and r.request_id = f.request_id`.execute(trx);
+  const { numAffectedRows } = await sql`update requests set cost_seal = ${seq}::bigint
+    where workspace_id = ${workspaceId}::uuid
+      and request_id in (select value::uuid from json_array_elements_text(${ids}::text::json))`.execute(trx);
+  expectRows(numAffectedRows, sorted.length);
 }
 
 /** Reads seals in order of the chain: those after `after`, up to and including `through`. */

@@ -1,6 +1,7 @@
 import type { Transaction } from "kysely";
 import { decideAccountDeletion, softDelete } from "../../core/privacy/deletion/soft-deletion.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { updateOne } from "./affected-rows.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import {
@@ -133,11 +134,12 @@ async function leaveOrganisation(
     }
   }
   if (deletes) {
-    await trx
-      .updateTable("organisations")
-      .set({ deleted_at: change.now })
-      .where("organisation_id", "=", organisationId)
-      .execute();
+    await updateOne(
+      trx
+        .updateTable("organisations")
+        .set({ deleted_at: change.now })
+        .where("organisation_id", "=", organisationId),
+    );
   }
   await trx
     .updateTable("organisation_members")

@@ -1,6 +1,7 @@
 import { type RawBuilder, type Selectable, sql, type Transaction } from "kysely";
 import type { BodyKeyStore } from "../../core/ports/body-key-store.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { expectRows, updateOne } from "./affected-rows.ts";
 import { addAuditEvent } from "./audit-events.ts";
 import type { BodyOwner } from "./body-keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
@@ -89,11 +90,12 @@ export async function beginErasure(
       .execute();
     const before = now();
     // Bodies that wait for this lock read this time again.
-    await trx
-      .updateTable("workspaces")
-      .set({ prompts_erased_at: before })
-      .where("workspace_id", "=", workspaceId)
-      .execute();
+    await updateOne(
+      trx
+        .updateTable("workspaces")
+        .set({ prompts_erased_at: before })
+        .where("workspace_id", "=", workspaceId),
+    );
     await trx
       .insertInto("erasures")
       .values({
@@ -111,8 +113,10 @@ export async function beginErasure(
 }
 
 async function endKeys(trx: Transaction<CloudSchema>, scope: ErasureScope, now: Millis): Promise<void> {
-  await sql`update body_keys set destroyed_at = ${now}::timestamptz
-    where ${ownedBy(scope)} and destroyed_at is null`.execute(trx);
+  const inUse = sql`${ownedBy(scope)} and destroyed_at is null`;
+  await sql`update body_keys set destroyed_at = ${now}::timestamptz where ${inUse}`.execute(trx);
+  const { rows: left } = await sql`select 1 from body_keys where ${inUse} limit 1`.execute(trx);
+  expectRows(left.length, 0);
 }
 
 /** Lists the erasures of all workspaces that were interrupted, oldest first. */
@@ -168,14 +172,15 @@ export async function destroyEndedKeys(
   if (pending.length > 0) {
     if (keys === null) throw new Error("the body keys can't be destroyed: no key store is configured");
     await keys.destroy(pending);
-    await asPurge(db, workspaceId, (trx) =>
-      trx
+    await asPurge(db, workspaceId, async (trx) => {
+      const shredded = await trx
         .updateTable("body_keys")
         .set({ shredded_at: now })
         .where("workspace_id", "=", workspaceId)
         .where("key_id", "in", pending)
-        .execute(),
-    );
+        .executeTakeFirst();
+      expectRows(shredded.numUpdatedRows, pending.length);
+    });
   }
   return rows.map(({ key_id }) => key_id);
 }
@@ -213,8 +218,10 @@ export async function eraseBatch(db: CloudDatabase, erasure: Erasure, now: Milli
     for (const [column, erase] of steps) {
       const erased = await erase(trx);
       if (erased === 0) continue;
-      await sql`update erasures set ${sql.ref(column)} = ${sql.ref(column)} + ${sql.lit(erased)}
+      const { numAffectedRows } = await sql`
+        update erasures set ${sql.ref(column)} = ${sql.ref(column)} + ${sql.lit(erased)}
         where workspace_id = ${workspaceId}::uuid and erasure_id = ${erasure.erasureId}::uuid`.execute(trx);
+      expectRows(numAffectedRows, 1);
       return erased;
     }
     return 0;
@@ -248,12 +255,13 @@ export async function finishErasure(
       .executeTakeFirstOrThrow();
     if (row.certificate !== null) return row.certificate;
     const { text, sha256 } = certify(row);
-    await trx
-      .updateTable("erasures")
-      .set({ finished_at: now, certificate: text })
-      .where("workspace_id", "=", workspaceId)
-      .where("erasure_id", "=", erasureId)
-      .execute();
+    await updateOne(
+      trx
+        .updateTable("erasures")
+        .set({ finished_at: now, certificate: text })
+        .where("workspace_id", "=", workspaceId)
+        .where("erasure_id", "=", erasureId),
+    );
     await enterRole(trx, "meter_app");
     await addAuditEvent(
       trx,

@@ -1,13 +1,14 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import { DatabaseError } from "../../core/ports/postgres.ts";
 import type { PriceBook } from "../../core/pricing/price-book.ts";
-import { packLeaves } from "../../core/privacy/ledger/cost-seals.ts";
 import type { Sha256 } from "../../core/values/hash.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
+import { expectRows } from "./affected-rows.ts";
 import { appendSeal, sealFilled, sortedById } from "./cost-seals.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { FILLABLE_COLUMNS, REQUEST_COLUMNS, type RequestColumn } from "./request-columns.ts";
-import { addToRollups, CONTRIBUTING_COLUMNS, contributions } from "./rollups.ts";
+import { rollupChanges } from "./rollup-changes.ts";
+import { addToRollups } from "./rollups.ts";
 import type { CloudSchema } from "./schema.ts";
 import { fillNulls, type StoredRequest } from "./stored-request.ts";
 import { inScope } from "./transaction.ts";
@@ -27,8 +28,8 @@ const UPDATED: readonly RequestColumn[] = [
 ];
 
 /**
- * Stores a batch, each row once, and adds the new rows to the rollups, in one statement and one transaction. Rows that are
- * already stored are duplicates. If a duplicate states a value that is still null, a second transaction fills it in and
+ * Stores a batch, each row once, and adds the new rows to the rollups, in one transaction. A row is called a duplicate only after
+ * the stored one was read. If a duplicate states a value that is still null, a second transaction fills it in and
  * changes the rollups by the difference. Both transactions lock rows before rollups, each in sorted order, so that parallel
  * batches wait for each other and do not deadlock.
  *
@@ -96,12 +97,14 @@ async function insertAll(
 const SENDER_COLUMNS: readonly RequestColumn[] = ["received_at", "machine_id", "user_id"];
 
 /**
- * Returns rows as the common table expression `input`: one JSON array per column, whose elements PostgreSQL combines into
- * rows. This takes half the bytes of `json_to_recordset`, which needs every name in every row, and a quarter less time. What the
- * sender determines is one value. The cast to text gives the parameter the same type with every driver.
+ * Returns rows as a select: one JSON array per column, whose elements PostgreSQL combines into rows. This takes half the bytes
+ * of `json_to_recordset`, which needs every name in every row, and a quarter less time. What the sender determines is one
+ * value. The cast to text gives the parameter the same type with every driver. The elements are cast one level up, since
+ * Citus refuses a cast around a function that returns rows.
  */
 function inputOf(rows: readonly StoredRequest[], columns: readonly RequestColumn[]): RawBuilder<unknown> {
-  const elements = columns.map((column) => {
+  const elements: RawBuilder<unknown>[] = [];
+  const casts = columns.map((column) => {
     const type = sql.raw(`${REQUEST_COLUMNS[column]} as ${column}`);
     const same = rows[0]?.[column] ?? null;
     if (SENDER_COLUMNS.includes(column) && rows.every((row) => row[column] === same))
@@ -109,43 +112,40 @@ function inputOf(rows: readonly StoredRequest[], columns: readonly RequestColumn
     // PostgreSQL fills up shorter arrays with nulls, so trailing nulls are not sent.
     const stated = rows.slice(0, rows.findLastIndex((row) => row[column] !== null) + 1);
     const values = JSON.stringify(stated.map((row) => row[column]));
-    return sql`json_array_elements_text(${values}::text::json)::${type}`;
+    elements.push(sql`json_array_elements_text(${values}::text::json) as ${sql.raw(column)}`);
+    return sql`${sql.raw(column)}::${type}`;
   });
-  return sql`input as (select generate_series(1, ${sql.lit(rows.length)}), ${sql.join(elements)})`;
+  return sql`select ${sql.join(casts)}
+    from (select generate_series(1, ${sql.lit(rows.length)}), ${sql.join(elements)}) as elements`;
 }
 
-/** Inserts rows and returns the ids of those that were not there yet. */
+/**
+ * Inserts rows, and adds those that were not there yet to the rollups and to a seal. Returns their ids.
+ *
+ * Each statement names its workspace and depends on no other one's changes, so that a cluster runs it on one shard.
+ */
 async function insertRows(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   rows: readonly StoredRequest[],
   sha256: Sha256,
-): Promise<string[]> {
+): Promise<readonly string[]> {
   const sorted = sortedById(rows);
-  const seal = appendSeal(
-    workspaceId,
-    "stored",
-    { leaves: packLeaves(sorted, sha256), written: sql`select request_id from inserted` },
-    sql`(select count(*) from hourly) + (select count(*) from daily) > 0`,
-  );
-  // Nearly always everything is new. Then no ids are returned.
-  const { rows: results } = await sql<{ ids: string | null }>`
-    with ${inputOf(sorted, ALL)},
-    inserted as (
-      insert into requests (workspace_id, ${sql.raw(COLUMNS)})
-      select ${workspaceId}::uuid, ${sql.raw(COLUMNS)} from input
-      order by request_id
-      on conflict (workspace_id, request_id) do nothing
-      returning request_id, ${sql.raw(CONTRIBUTING_COLUMNS.join(", "))}
-    ),
-    contributed as (${sql.raw(contributions("inserted", 1))}),
-    ${addToRollups(workspaceId)},
-    ${seal}
-    select case when count(*) < ${sql.lit(sorted.length)} then coalesce(string_agg(request_id::text, ','), '') end as ids
-    from inserted`.execute(trx);
-  const ids = results[0]?.ids ?? null;
-  if (ids === null) return sorted.map(({ request_id }) => request_id);
-  return ids === "" ? [] : ids.split(",");
+  const { rows: results } = await sql<{ request_id: string }>`
+    insert into requests (workspace_id, ${sql.raw(COLUMNS)})
+    select ${workspaceId}::uuid, ${sql.raw(COLUMNS)} from (${inputOf(sorted, ALL)}) as input
+    order by request_id
+    on conflict (workspace_id, request_id) do nothing
+    returning request_id`.execute(trx);
+  const ids = results.map(({ request_id }) => request_id);
+  if (ids.length === 0) return ids;
+  const stored = new Set(ids);
+  const requests =
+    stored.size === sorted.length ? sorted : sorted.filter((row) => stored.has(row.request_id));
+  await addToRollups(trx, workspaceId, rollupChanges([{ sign: 1, requests }]));
+  const sealedAt = (requests[0] as StoredRequest).received_at;
+  await appendSeal(trx, workspaceId, { kind: "stored", requests, sealedAt }, sha256);
+  return ids;
 }
 
 /**
@@ -172,11 +172,18 @@ async function fillIn(
     if (lacking.size === 0) return foreign;
     const some = sent.filter(({ request_id }) => lacking.has(request_id));
     // Reads again with a lock, since another request may have filled in the same rows in the meantime.
-    const filled = merged(await readRows(trx, workspaceId, some, true), some, book);
-    if (filled.size > 0) {
-      await updateRows(trx, workspaceId, [...filled.values()]);
-      await sealFilled(trx, workspaceId, [...filled.values()], sha256);
-    }
+    const locked = await readRows(trx, workspaceId, some, true);
+    const filled = [...merged(locked, some, book).values()];
+    const [first] = sent;
+    if (filled.length === 0 || first === undefined) return foreign;
+    await updateRows(trx, workspaceId, filled);
+    const former = filled.map(({ request_id }) => locked.get(request_id) as StoredRequest);
+    const changes = rollupChanges([
+      { sign: -1, requests: former },
+      { sign: 1, requests: filled },
+    ]);
+    await addToRollups(trx, workspaceId, changes);
+    await sealFilled(trx, workspaceId, filled, first.received_at, sha256);
     return foreign;
   });
 }
@@ -232,19 +239,9 @@ async function updateRows(
   workspaceId: string,
   rows: readonly StoredRequest[],
 ): Promise<void> {
-  await sql`
-    with ${inputOf(rows, ["request_id", ...UPDATED])},
-    old as (
-      select r.* from requests r
-      where r.workspace_id = ${workspaceId}::uuid and r.request_id in (select request_id from input)
-    ),
-    updated as (
-      update requests r set ${sql.raw(UPDATED.map((column) => `${column} = i.${column}`).join(", "))}
-      from input i
-      where r.workspace_id = ${workspaceId}::uuid and r.request_id = i.request_id
-      returning r.*
-    ),
-    contributed as (${sql.raw(contributions("old", -1))} union all ${sql.raw(contributions("updated", 1))}),
-    ${addToRollups(workspaceId)}
-    select 1`.execute(trx);
+  const { numAffectedRows } = await sql`
+    update requests r set ${sql.raw(UPDATED.map((column) => `${column} = i.${column}`).join(", "))}
+    from (${inputOf(rows, ["request_id", ...UPDATED])}) as i
+    where r.workspace_id = ${workspaceId}::uuid and r.request_id = i.request_id`.execute(trx);
+  expectRows(numAffectedRows, rows.length);
 }

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Millis } from "../../core/values/time.ts";
+import { expectRows } from "./affected-rows.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { joinOrganisation } from "./organisations.ts";
@@ -231,12 +232,14 @@ export async function acceptInvitation(
       .where("deleted_at", "is", null)
       .executeTakeFirst();
     if (workspace === undefined) return null;
-    await sql`insert into memberships as m (workspace_id, user_id, role, created_at)
+    const { numAffectedRows } =
+      await sql`insert into memberships as m (workspace_id, user_id, role, created_at)
       values (${workspaceId}::uuid, ${userId}, ${accepted.role}, ${now}::timestamptz)
       on conflict (workspace_id, user_id) do update set
         role = case when m.removed_at is null and m.role = 'admin' then 'admin' else excluded.role end,
         created_at = case when m.removed_at is null then m.created_at else excluded.created_at end,
         removed_at = null`.execute(trx);
+    expectRows(numAffectedRows, 1);
     await joinOrganisation(trx, workspace.organisation_id, userId, now);
     await addAuditEvent(trx, workspaceId, "member_joined", { userId, now }, { user_id: userId });
     return { workspaceId };

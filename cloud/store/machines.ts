@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { DatabaseError } from "../../core/ports/postgres.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { updateOne } from "./affected-rows.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { AuthenticatedKey } from "./keys.ts";
 import { reachesWorkspace } from "./members.ts";
@@ -102,12 +103,13 @@ export async function setMachineBlocked(
       .executeTakeFirst();
     if (machine === undefined) return false;
     if ((machine.blocked_at !== null) === blocked) return true;
-    await trx
-      .updateTable("machines")
-      .set({ blocked_at: blocked ? change.now : null })
-      .where("workspace_id", "=", workspaceId)
-      .where("machine_id", "=", machineId)
-      .execute();
+    await updateOne(
+      trx
+        .updateTable("machines")
+        .set({ blocked_at: blocked ? change.now : null })
+        .where("workspace_id", "=", workspaceId)
+        .where("machine_id", "=", machineId),
+    );
     const details = { machine_id: machineId, hostname: machine.hostname };
     await addAuditEvent(trx, workspaceId, blocked ? "machine_blocked" : "machine_invited", change, details);
     return true;
@@ -167,12 +169,13 @@ export async function renameMachine(
     if (machine === undefined) return false;
     const { hostname, label: before } = machine;
     if (before === label) return true;
-    await trx
-      .updateTable("machines")
-      .set({ label })
-      .where("workspace_id", "=", workspaceId)
-      .where("machine_id", "=", machineId)
-      .execute();
+    await updateOne(
+      trx
+        .updateTable("machines")
+        .set({ label })
+        .where("workspace_id", "=", workspaceId)
+        .where("machine_id", "=", machineId),
+    );
     const details = { machine_id: machineId, hostname, name: label, name_before: before };
     await addAuditEvent(trx, workspaceId, "machine_renamed", change, details);
     return true;
@@ -210,14 +213,18 @@ export async function changeMachineUser(
         return "machine_in_use";
       }
       const ofMachine = { workspace_id: workspaceId, machine_id: machineId };
-      for (const table of ["machines", "sync_keys"] as const) {
-        await trx
-          .updateTable(table)
+      await updateOne(
+        trx
+          .updateTable("machines")
           .set({ user_id: userId })
-          .where((where) => where.and(ofMachine))
-          .$if(table === "sync_keys", (query) => query.where("revoked_at", "is", null))
-          .execute();
-      }
+          .where((where) => where.and(ofMachine)),
+      );
+      await trx
+        .updateTable("sync_keys")
+        .set({ user_id: userId })
+        .where((where) => where.and(ofMachine))
+        .where("revoked_at", "is", null)
+        .execute();
       const details = { machine_id: machineId, hostname, from_user_id: before, to_user_id: userId };
       await addAuditEvent(trx, workspaceId, "machine_user_changed", change, details);
       return "changed";

@@ -1,5 +1,6 @@
 import { sql, type Transaction } from "kysely";
 import type { Millis } from "../../core/values/time.ts";
+import { updateOne } from "./affected-rows.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { endMembership, revokeInvitationsBy } from "./organisations.ts";
@@ -68,12 +69,13 @@ export async function changeMemberRole(
       .executeTakeFirst();
     if (current === undefined) return false;
     if (current.role === role) return true;
-    await trx
-      .updateTable("memberships")
-      .set({ role })
-      .where("workspace_id", "=", workspaceId)
-      .where("user_id", "=", userId)
-      .execute();
+    await updateOne(
+      trx
+        .updateTable("memberships")
+        .set({ role })
+        .where("workspace_id", "=", workspaceId)
+        .where("user_id", "=", userId),
+    );
     if (role === "member") await revokeInvitationsBy(trx, workspaceId, userId, change.now);
     const details = { user_id: userId, role, role_before: current.role };
     await addAuditEvent(trx, workspaceId, "member_role_changed", change, details);

@@ -1,5 +1,6 @@
 import { sql, type Transaction } from "kysely";
 import type { Millis } from "../../core/values/time.ts";
+import { updateOne } from "./affected-rows.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema, KeyScope } from "./schema.ts";
@@ -158,12 +159,13 @@ export async function changeOrganisationRole(
     if (current.role === role) return "changed";
     const owners = members.filter((member) => member.role === "owner");
     if (current.role === "owner" && owners.length === 1) return "last_owner";
-    await trx
-      .updateTable("organisation_members")
-      .set(role === null ? { removed_at: change.now } : { role })
-      .where("organisation_id", "=", organisationId)
-      .where("user_id", "=", userId)
-      .execute();
+    await updateOne(
+      trx
+        .updateTable("organisation_members")
+        .set(role === null ? { removed_at: change.now } : { role })
+        .where("organisation_id", "=", organisationId)
+        .where("user_id", "=", userId),
+    );
     for (const workspaceId of await workspacesOf(trx, organisationId)) {
       await enterWorkspace(trx, workspaceId);
       if (role === null) await endMembership(trx, workspaceId, userId, change.now);

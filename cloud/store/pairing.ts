@@ -186,7 +186,9 @@ async function promptHashKeyOf(
     update workspaces set prompt_hash_key = coalesce(prompt_hash_key, ${fresh}::bytea)
     where workspace_id = ${workspaceId}::uuid
     returning prompt_hash_key`.execute(trx);
-  return rows[0]?.prompt_hash_key ?? fresh;
+  const [row] = rows;
+  if (row === undefined) throw new DatabaseError("conflict");
+  return row.prompt_hash_key;
 }
 
 async function statusOf(

@@ -1,9 +1,11 @@
 import { sql, type Transaction } from "kysely";
+import { DatabaseError } from "../../core/ports/postgres.ts";
 import { emptyHead } from "../../core/privacy/ledger/chain.ts";
 import { appendPromptView, type LedgerRow } from "../../core/privacy/ledger/prompt-view-chain.ts";
 import type { Sha256 } from "../../core/values/hash.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
+import { expectRows, updateOne } from "./affected-rows.ts";
 import type { CloudSchema } from "./schema.ts";
 
 /** A view of a teammate's prompt, with facts from the server and the session. */
@@ -50,7 +52,8 @@ export async function appendView(
     .select(sql<string>`gen_random_uuid()::text`.as("salt"))
     .where("workspace_id", "=", workspaceId)
     .forUpdate()
-    .executeTakeFirstOrThrow();
+    .executeTakeFirst();
+  if (head === undefined) throw new DatabaseError("conflict");
   const next = appendPromptView(
     { workspace_id: workspaceId, seq: Number(head.seq), hash: head.hash },
     {
@@ -71,15 +74,17 @@ export async function appendView(
     sha256,
     head.salt,
   );
-  await trx
+  const inserted = await trx
     .insertInto("prompt_views")
     .values({ ...next.row, viewed_at: view.viewedAt })
-    .execute();
-  await trx
-    .updateTable("prompt_view_heads")
-    .set({ seq: next.head.seq, hash: next.head.hash })
-    .where("workspace_id", "=", workspaceId)
-    .execute();
+    .executeTakeFirst();
+  expectRows(inserted.numInsertedOrUpdatedRows, 1);
+  await updateOne(
+    trx
+      .updateTable("prompt_view_heads")
+      .set({ seq: next.head.seq, hash: next.head.hash })
+      .where("workspace_id", "=", workspaceId),
+  );
 }
 
 /** Converts a stored row to the form in which it was hashed. */

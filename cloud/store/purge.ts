@@ -1,6 +1,7 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import { PURGE_DELAY_MS } from "../../core/privacy/deletion/soft-deletion.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { expectRows, updateOne } from "./affected-rows.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { PERSONAL_REQUEST_COLUMNS } from "./request-columns.ts";
 import type { CloudSchema } from "./schema.ts";
@@ -160,16 +161,17 @@ export async function purgeWorkspace(
     const rows =
       (await blankViews(trx, workspaceId, sql`true`, now)) +
       (await blankEvents(trx, workspaceId, sql`true`, now));
-    await trx
-      .updateTable("workspaces")
-      .set({ name: "", prompt_hash_key: null, purged_at: now })
-      .where("workspace_id", "=", workspaceId)
-      .execute();
+    await updateOne(
+      trx
+        .updateTable("workspaces")
+        .set({ name: "", prompt_hash_key: null, purged_at: now })
+        .where("workspace_id", "=", workspaceId),
+    );
     return { kind: "done", rows };
   });
 }
 
-/** Deletes at most one batch of rows. Returns how many. */
+/** Deletes at most one batch of rows. Returns how many; 0 only after none was found. */
 export async function deleteBatch(
   trx: Transaction<CloudSchema>,
   table: (typeof DELETED_WITH_WORKSPACE)[number],
@@ -177,7 +179,14 @@ export async function deleteBatch(
 ): Promise<number> {
   const { numAffectedRows } = await sql`delete from ${sql.table(table)} where ctid = any (array(
     select ctid from ${sql.table(table)} where ${condition} limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
-  return Number(numAffectedRows ?? 0);
+  const deleted = Number(numAffectedRows ?? 0);
+  if (deleted === 0) {
+    const { rows: left } = await sql`select 1 from ${sql.table(table)} where ${condition} limit 1`.execute(
+      trx,
+    );
+    expectRows(left.length, 0);
+  }
+  return deleted;
 }
 
 /** Erases the digests of some seals. Their places in the chain remain, and the chain still verifies. */
@@ -229,11 +238,12 @@ export async function purgeOrganisation(
       .deleteFrom("organisation_members")
       .where("organisation_id", "=", organisationId)
       .executeTakeFirstOrThrow();
-    await trx
-      .updateTable("organisations")
-      .set({ name: "", purged_at: now })
-      .where("organisation_id", "=", organisationId)
-      .execute();
+    await updateOne(
+      trx
+        .updateTable("organisations")
+        .set({ name: "", purged_at: now })
+        .where("organisation_id", "=", organisationId),
+    );
     return { kind: "done", rows: Number(numDeletedRows) };
   });
 }
@@ -358,11 +368,12 @@ export async function finishAccount(db: CloudDatabase, userId: string, now: Mill
       .set({ ip: null, user_agent: null })
       .where("user_id", "=", userId)
       .execute();
-    await trx
-      .updateTable("account_deletions")
-      .set({ purged_at: now, closed_at: now })
-      .where("user_id", "=", userId)
-      .execute();
+    await updateOne(
+      trx
+        .updateTable("account_deletions")
+        .set({ purged_at: now, closed_at: now })
+        .where("user_id", "=", userId),
+    );
     return { kind: "done", rows: 1 };
   });
 }

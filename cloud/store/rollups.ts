@@ -1,6 +1,8 @@
-import { type RawBuilder, sql } from "kysely";
+import { CompiledQuery, type Transaction } from "kysely";
 import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
-import type { RequestColumn } from "./request-columns.ts";
+import { expectRows } from "./affected-rows.ts";
+import type { RollupChange, rollupChanges } from "./rollup-changes.ts";
+import type { CloudSchema } from "./schema.ts";
 
 /** The machine in a rollup's key for requests that came with an admin key. */
 export const NO_MACHINE = "00000000-0000-0000-0000-000000000000";
@@ -30,24 +32,7 @@ export const USAGE_SUMS = [
 ] as const;
 
 /** All sums of a rollup. */
-export const ROLLUP_SUMS: readonly string[] = [...USAGE_SUMS, "reported_cost_pico_usd"];
-
-/** The columns of `requests` that `contributions()` reads. */
-export const CONTRIBUTING_COLUMNS: readonly RequestColumn[] = [
-  "requested_at",
-  "machine_id",
-  "user_id",
-  "project",
-  "provider",
-  "model",
-  "error_class",
-  "http_status",
-  "tokens_complete",
-  "billing_mode",
-  ...TOKEN_SUMS,
-  "cost_pico_usd",
-  "reported_cost_pico_usd",
-];
+export const ROLLUP_SUMS = [...USAGE_SUMS, "reported_cost_pico_usd"] as const;
 
 /** SQL for whether a row of `requests` failed; null if neither its class nor its status is known. */
 export const FAILED = "(error_class is not null or http_status >= 400)";
@@ -84,24 +69,48 @@ export function contributions(source: string, sign: 1 | -1, texts: readonly stri
   from ${source}`;
 }
 
+const CHANGE_COLUMNS = [
+  "machine_id uuid, user_id text, project text, provider text, model text",
+  ...ROLLUP_SUMS.map((sum) => `${sum} numeric`),
+].join(", ");
+
+/** The statements that add changes to a rollup: `$1` is the workspace, `$2` the changes as JSON. */
+const ADD = {
+  usage_hourly: additionTo("usage_hourly", "hour", "timestamptz"),
+  usage_daily: additionTo("usage_daily", "day", "date"),
+} as const;
+
+function additionTo(table: string, time: string, type: string): string {
+  const key = `${time}, ${ROLLUP_KEY}`;
+  const sums = ROLLUP_SUMS.join(", ");
+  return `insert into ${table} (workspace_id, ${key}, ${sums})
+    select $1::uuid, "time", ${ROLLUP_KEY}, ${sums}
+    from json_to_recordset($2::text::json) as changes ("time" ${type}, ${CHANGE_COLUMNS})
+    order by "time", ${ROLLUP_KEY}
+    on conflict (workspace_id, ${key}) do update set
+      ${ROLLUP_SUMS.map((sum) => `${sum} = ${table}.${sum} + excluded.${sum}`).join(", ")}`;
+}
+
 /**
- * Returns the expressions that add `contributed` to both rollups: first its sums by hour, of which a batch has few, then from
- * these the days. The keys are sorted, so that parallel batches lock them in the same order.
+ * Adds changes to both rollups, in the caller's transaction. Each statement sorts its keys, so that parallel batches lock them in
+ * the same order.
  */
-export function addToRollups(workspaceId: string): RawBuilder<unknown> {
-  const sums = sql.raw(ROLLUP_SUMS.map((sum) => `sum(${sum}) as ${sum}`).join(", "));
-  const upsert = (table: string, time: string, expression: string) => {
-    const key = sql.raw(`${expression}, ${ROLLUP_KEY}`);
-    return sql`${sql.raw(table)} as (
-      insert into ${sql.raw(`usage_${table}`)} (workspace_id, ${sql.raw(`${time}, ${ROLLUP_KEY}, ${ROLLUP_SUMS.join(", ")}`)})
-      select ${workspaceId}::uuid, ${key}, ${sums} from contributed_hours group by ${key} order by ${key}
-      on conflict (workspace_id, ${sql.raw(`${time}, ${ROLLUP_KEY}`)}) do update set
-        ${sql.raw(ROLLUP_SUMS.map((sum) => `${sum} = usage_${table}.${sum} + excluded.${sum}`).join(", "))}
-      returning 1
-    )`;
-  };
-  return sql`contributed_hours as (
-      select hour, ${sql.raw(ROLLUP_KEY)}, ${sums} from contributed group by hour, ${sql.raw(ROLLUP_KEY)}
-    ),
-    ${upsert("hourly", "hour", "hour")}, ${upsert("daily", "day", "(hour at time zone 'UTC')::date")}`;
+export async function addToRollups(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  { hours, days }: ReturnType<typeof rollupChanges>,
+): Promise<void> {
+  await addToRollup(trx, workspaceId, "usage_hourly", hours);
+  await addToRollup(trx, workspaceId, "usage_daily", days);
+}
+
+async function addToRollup(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  table: keyof typeof ADD,
+  changes: readonly RollupChange[],
+): Promise<void> {
+  if (changes.length === 0) return;
+  const statement = CompiledQuery.raw(ADD[table], [workspaceId, JSON.stringify(changes)]);
+  expectRows((await trx.executeQuery(statement)).numAffectedRows, changes.length);
 }

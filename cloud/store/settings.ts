@@ -1,4 +1,5 @@
 import type { Plan } from "../../core/values/plan.ts";
+import { updateOne } from "./affected-rows.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { inScope } from "./transaction.ts";
@@ -50,7 +51,7 @@ export async function changeSettings(
     );
     if (changed.length === 0) return before;
     const after = { ...before, ...Object.fromEntries(changed.map((column) => [column, patch[column]])) };
-    await trx.updateTable("workspaces").set(after).where("workspace_id", "=", workspaceId).execute();
+    await updateOne(trx.updateTable("workspaces").set(after).where("workspace_id", "=", workspaceId));
     const details = changed.flatMap((column) => [
       [column, after[column]],
       [`${column}_before`, before[column]],

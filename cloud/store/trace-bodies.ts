@@ -1,6 +1,7 @@
 import { type Selectable, sql, type Transaction } from "kysely";
 import type { Sha256 } from "../../core/values/hash.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { updateOne } from "./affected-rows.ts";
 import { contentSize } from "./bodies.ts";
 import type { BodyPlace } from "./body-cipher.ts";
 import { BodyKeyMissing, type BodySealing, openSealed } from "./body-keys.ts";
@@ -281,12 +282,13 @@ async function redeemTicket(
   if (ticket.request_sha256 !== seen.request_sha256 || ticket.response_sha256 !== seen.response_sha256) {
     return "view_outdated";
   }
-  await trx
-    .updateTable("prompt_view_tickets")
-    .set({ used_at: now })
-    .where("workspace_id", "=", workspaceId)
-    .where("view_id", "=", viewId)
-    .execute();
+  await updateOne(
+    trx
+      .updateTable("prompt_view_tickets")
+      .set({ used_at: now })
+      .where("workspace_id", "=", workspaceId)
+      .where("view_id", "=", viewId),
+  );
   return null;
 }
 

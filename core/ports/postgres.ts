@@ -32,7 +32,7 @@ export type DatabaseErrorReason =
   | "unavailable"
   /** The statement took too long. */
   | "timeout"
-  /** A deadlock or a serialization failure: the same transaction may succeed when run again. */
+  /** A deadlock, a serialization failure, or too few affected rows: the same transaction may succeed when run again. */
   | "conflict"
   /** A UNIQUE, NOT NULL, CHECK or foreign key rule refused the row. */
   | "constraint"

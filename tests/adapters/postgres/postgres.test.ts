@@ -21,6 +21,7 @@ const FAILURES: [statement: string, reason: string][] = [
   ["do $$ begin raise exception using errcode = '57014'; end $$", "timeout"],
   ["do $$ begin raise exception using errcode = '42501'; end $$", "forbidden"],
   ["do $$ begin raise exception using errcode = '53300'; end $$", "unavailable"],
+  ["do $$ begin raise exception using errcode = 'XX000'; end $$", "unavailable"],
 ];
 
 describeOnEngines("a database behind the port", (engine) => {

@@ -391,7 +391,7 @@ describeOnEngines("POST /v1/requests/batch", (engine) => {
       cost_pico_usd: fc.constantFrom(null, "5"),
       requested_at: fc.constantFrom("2026-11-20T23:59:59.999Z", "2026-11-21T00:00:00.000Z"),
     });
-    // Planted: leaving out the rows' former contributions (`contributions("old", -1)`), found within 5 runs.
+    // Planted: leaving out the rows' former contributions (the requests with the sign -1), found within 5 runs.
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(sent, { minLength: 1, maxLength: 6 }), { maxLength: 4 }),

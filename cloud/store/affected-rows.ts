@@ -1,0 +1,18 @@
+import type { UpdateResult } from "kysely";
+import { DatabaseError } from "../../core/ports/postgres.ts";
+
+/**
+ * Throws a conflict unless a statement affected as many rows as it must. The transaction then runs again, and the caller gets a
+ * 503 if that does not help. On a cluster, a statement can affect no row without an error while its shard moves.
+ */
+export function expectRows(affected: number | bigint | undefined, expected: number): void {
+  if (Number(affected ?? 0) === expected) return;
+  throw new DatabaseError("conflict", {
+    message: `a statement affected ${affected ?? 0} rows instead of ${expected}`,
+  });
+}
+
+/** Runs an update that must change exactly one row. */
+export async function updateOne(update: { executeTakeFirst(): Promise<UpdateResult> }): Promise<void> {
+  expectRows((await update.executeTakeFirst()).numUpdatedRows, 1);
+}

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import fc from "fast-check";
+import { sql } from "kysely";
+import { REQUEST_COLUMNS } from "../../../cloud/store/request-columns.ts";
+import { rollupChanges } from "../../../cloud/store/rollup-changes.ts";
+import { contributions, ROLLUP_KEY, ROLLUP_SUMS } from "../../../cloud/store/rollups.ts";
+import type { StoredRequest } from "../../../cloud/store/stored-request.ts";
+import { describeOnEngines, type TestDatabase } from "../kit/engines.ts";
+
+const count = fc.option(fc.constantFrom(0, 1, 7, Number.MAX_SAFE_INTEGER), { nil: null });
+const cost = fc.option(fc.constantFrom("0", "5", "123456789012345678901234567890"), { nil: null });
+
+/** The columns that a rollup reads. */
+const request = fc.record({
+  requested_at: fc.constantFrom(
+    "0001-01-01T00:00:00.000Z",
+    "2026-11-20T23:59:59.999Z",
+    "2026-11-21T00:00:00.000Z",
+    "9999-12-31T23:59:59.999Z",
+  ),
+  machine_id: fc.constantFrom(null, "019a0000-0000-7000-8000-000000000001"),
+  user_id: fc.constantFrom("ann", "bob"),
+  project: fc.constantFrom(null, "", 'a"b'),
+  provider: fc.constantFrom("openai", "codex", "openrouter"),
+  model: fc.constantFrom("m", "ü"),
+  error_class: fc.constantFrom(null, "server_error"),
+  http_status: fc.constantFrom(null, 200, 399, 400, 529),
+  tokens_complete: fc.constantFrom(null, true, false),
+  billing_mode: fc.constantFrom(null, "metered", "credits", "free", "plan", "unknown"),
+  prompt_tokens: count,
+  completion_tokens: count,
+  cache_read_tokens: count,
+  cache_write_tokens: count,
+  thinking_tokens: count,
+  cost_pico_usd: cost,
+  reported_cost_pico_usd: cost,
+}) as unknown as fc.Arbitrary<StoredRequest>;
+
+describeOnEngines("rollupChanges()", (engine) => {
+  let test: TestDatabase;
+  before(async () => {
+    test = await engine.open();
+  });
+  after(() => test.close());
+
+  /** The same sums, in SQL. */
+  async function inSql(added: readonly StoredRequest[], removed: readonly StoredRequest[], time: string) {
+    const columns = Object.entries(REQUEST_COLUMNS).map(([column, type]) => `${column} ${type}`);
+    const input = (rows: readonly StoredRequest[]) =>
+      sql`(select * from json_to_recordset(${JSON.stringify(rows)}::text::json) as r (${sql.raw(columns.join(", "))}))`;
+    const sums = ROLLUP_SUMS.map((sum) => `sum(${sum}) as ${sum}`).join(", ");
+    const isChanged = ROLLUP_SUMS.map((sum) => `sum(${sum}) <> 0`).join(" or ");
+    const { rows } = await sql`
+      with added as ${input(added)}, removed as ${input(removed)}
+      select ${sql.raw(`${time} as "time", ${ROLLUP_KEY}, ${sums}`)}
+      from (${sql.raw(`${contributions("added", 1)} union all ${contributions("removed", -1)}`)}) as contributed
+      group by ${sql.raw(`1, ${ROLLUP_KEY} having ${isChanged}`)}`.execute(test.db);
+    return rows;
+  }
+
+  it("computes what contributions() computes in SQL, for any requests", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(request, { maxLength: 8 }),
+        fc.array(request, { maxLength: 8 }),
+        async (added, removed) => {
+          const changes = rollupChanges([
+            { sign: -1, requests: removed },
+            { sign: 1, requests: added },
+          ]);
+          const sorted = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(row)).sort();
+          const hour = `to_char(hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:00:00"Z"')`;
+          assert.deepEqual(sorted(changes.hours), sorted(await inSql(added, removed, hour)));
+          const day = `to_char(hour at time zone 'UTC', 'YYYY-MM-DD')`;
+          assert.deepEqual(sorted(changes.days), sorted(await inSql(added, removed, day)));
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});
