@@ -1,10 +1,11 @@
 /** What `cli/supervise.sh` and the processes that it starts tell each other and commands. */
-import { rmSync } from "node:fs";
+import { existsSync, rmSync, statSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
 import { readSmallFile } from "../../adapters/files/read-small-file.ts";
-import { isAlive } from "./daemon-process.ts";
+import { databaseFile } from "../home/database-file.ts";
+import { isAlive, stateFile } from "./daemon-process.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -36,6 +37,18 @@ function describeExit(code: number): string {
 /** Returns what `meter status` says about the crash before this daemon. */
 export const describeCrash = ({ cause, atMs }: Crash): string =>
   `The daemon crashed (${cause}) at ${new Date(atMs).toISOString()} and was started again. Calls in flight were cut; they count as unfinished.`;
+
+/**
+ * Returns when an earlier daemon of this home ended without being stopped, in milliseconds since the epoch; null if none did.
+ * Such a daemon leaves `daemon.json` behind. Without a crash that the script reported, its last write to the database's log or to
+ * its own log is the last time at which it ran for certain.
+ */
+export function findInterruption(home: string, crash: Crash | null): number | null {
+  if (!existsSync(stateFile(home))) return null;
+  if (crash !== null) return crash.atMs;
+  const traces = [stateFile(home), `${databaseFile(home)}-wal`, join(home, "logs", "daemon.log")];
+  return Math.max(...traces.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
+}
 
 /** The content of `<meter_home>/relay.json`: a process that relays without metering, because the daemon keeps crashing. */
 export interface UnmeteredRelay {

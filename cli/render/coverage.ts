@@ -19,15 +19,21 @@ export const coverageHeadline = (permille: number, metered: number, seen: number
  * which hosts are no longer unlisted.
  */
 export function coverageLines(coverage: readonly CoverageTotal[], isKnown: IsKnownHost): string[] {
-  const { metered, seen, permille, missing, withoutUsage, notStored, ...rest } = summariseCoverage(coverage);
+  const { metered, seen, permille, missing, interrupted, withoutUsage, notStored, ...rest } =
+    summariseCoverage(coverage);
   const { unlisted, added } = splitAddedHosts(rest.unlisted, isKnown);
+  const interruptions =
+    interrupted === 0
+      ? []
+      : [`  ${formatCount(interrupted)} ${describeCoverageCount("interrupted", interrupted)}`];
   const hostLines = [...added.slice(0, MAX_UNLISTED).map(describeAddedHost), ...unlistedLines(unlisted)];
-  if (permille === null) return hostLines;
+  if (permille === null) return [...interruptions, ...hostLines];
   const lines = [
     coverageHeadline(permille, metered, seen),
     ...missing.map(
       ({ kind, count: n }) => `  not metered: ${formatCount(n)} ${describeCoverageCount(kind, n)}`,
     ),
+    ...interruptions,
     ...(missing.length > 0 ? ["  See which: meter coverage"] : []),
   ];
   const parts = [{ kind: "without_usage" as const, count: withoutUsage }, ...notStored];

@@ -56,7 +56,10 @@ function openLine(socket: Socket): Line {
 }
 
 /** Creates a client of the daemon that runs at the time of a call. */
-export function createCaller(meter: () => MeterProcess, random: SeededRandom): Caller {
+export function createCaller(
+  meter: () => Pick<MeterProcess, "proxyPort" | "caPem">,
+  random: SeededRandom,
+): Caller {
   const lines = new Map<string, Line>();
   return {
     async call(call, label) {

@@ -61,9 +61,10 @@ function toJson(summary: CoverageSummary, gaps: readonly CoverageGap[], isKnown:
   };
 }
 
-/** Returns what was not metered, then the parts of metered calls that are missing. */
-const countsOf = ({ missing, withoutUsage, notStored }: CoverageSummary) => [
+/** Returns what was not metered, the daemon's ends, then the parts of metered calls that are missing. */
+const countsOf = ({ missing, interrupted, withoutUsage, notStored }: CoverageSummary) => [
   ...missing,
+  ...(interrupted === 0 ? [] : [{ kind: "interrupted" as const, count: interrupted }]),
   ...(withoutUsage === 0 ? [] : [{ kind: "without_usage" as const, count: withoutUsage }]),
   ...notStored,
 ];

@@ -14,7 +14,12 @@ import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
 import type { ProxyThread } from "../../../daemon/proxy/proxy-thread.ts";
 import { startProxy } from "../../../daemon/proxy/start-proxy.ts";
 import { lockFile, stateFile } from "../../daemon/daemon-process.ts";
-import { describeCrash, readCrash, SOCKET_LOST_EXIT_CODE } from "../../daemon/supervision.ts";
+import {
+  describeCrash,
+  findInterruption,
+  readCrash,
+  SOCKET_LOST_EXIT_CODE,
+} from "../../daemon/supervision.ts";
 import { prepareHome } from "../../home/prepare-home.ts";
 import { readConfig } from "../../home/read-config.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
@@ -54,6 +59,7 @@ export async function runDaemon(
     callers: createCallerLookup(),
   };
   const crash = readCrash(env);
+  const interruptedAt = findInterruption(home, crash);
   if (crash !== null) setup.warnings.current.push(describeCrash(crash));
   const opened: OpenedParts = { earlyProxy: null, store: null };
   try {
@@ -64,6 +70,7 @@ export async function runDaemon(
     // Imported here, so that clients are served while the rest of the program loads.
     const { serveDaemon } = await import("./serve-daemon.ts");
     const serving = await serveDaemon(setup, { proxy, apiAddress }, opened);
+    if (interruptedAt !== null) void countInterruption(setup, opened, interruptedAt);
     const cause = await waitUntilStopped(setup, serving);
     // The daemon closes the store.
     opened.store = null;
@@ -98,6 +105,20 @@ async function startProxyBeforeStore(
   }
   const early: ProxyConfig = { ...proxy, gate: provisionalGate(config.budgets) };
   return startProxyEarly((sink) => startProxy(early, sink, { connectLookup: callers.connect, thread }));
+}
+
+/** Counts in the coverage that an earlier daemon ended without being stopped. */
+async function countInterruption(
+  { warnings }: DaemonSetup,
+  { store }: OpenedParts,
+  atMs: number,
+): Promise<void> {
+  try {
+    await store?.opened;
+    store?.coverage.add([{ at: Math.round(atMs), host: null, kind: "interrupted", count: 1 }]);
+  } catch (cause) {
+    warnings.report(`The end of the last daemon could not be counted: ${(cause as Error).message}.`);
+  }
 }
 
 /** Announces the daemon to commands and waits for a signal or the loss of its port. */

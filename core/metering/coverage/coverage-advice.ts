@@ -74,6 +74,12 @@ const advice: Readonly<Partial<Record<CoverageKind, CoverageAdvice>>> = {
     fix: "Stop the daemon so that calls can end:",
     command: "meter stop",
   },
+  interrupted: {
+    meaning:
+      "The daemon crashed or was killed, or the power failed. Calls in flight count as unfinished. Calls that were answered within the half second before, and after a power cut within the last seconds, may have no record and be in no count.",
+    fix: "The agents' own logs may have these calls:",
+    command: "meter reconcile logs",
+  },
   without_usage: {
     meaning: "The provider stated no tokens, so tokens and cost are unknown.",
     fix: "Let the client ask for them (OpenAI streams: stream_options.include_usage). Or estimate them from the text:",

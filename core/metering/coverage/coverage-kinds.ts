@@ -22,6 +22,8 @@ import type { Millis } from "../../values/time.ts";
  *   what was seen on providers' hosts.
  * - `unfinished` goes up when a metered exchange begins and down when it is counted as one of the others. After a daemon
  *   was killed, the rest are calls without a record.
+ * - `interrupted` counts the ends of a daemon that was not stopped: a crash, a kill or a power cut. It counts no calls, so it does
+ *   not lower the coverage. Calls that were answered right before may have no record and be in no other count.
  */
 export const coverageKinds = [
   "connections",
@@ -44,6 +46,7 @@ export const coverageKinds = [
   "blocked",
   "capture_failed",
   "unfinished",
+  "interrupted",
   "body_too_large",
   "body_not_utf8",
   "body_not_redactable",

@@ -29,6 +29,10 @@ const descriptions: Readonly<Partial<Record<CoverageKind, readonly [one: string,
     "call without a record: in progress, or cut off when the daemon was killed",
     "calls without a record: in progress, or cut off when the daemon was killed",
   ],
+  interrupted: [
+    "end of the daemon without a stop: calls answered right before may have no record",
+    "ends of the daemon without a stop: calls answered right before may have no record",
+  ],
   without_usage: ["response without usage", "responses without usage"],
   prompt_not_kept: [
     "without a prompt hash: too many large requests at once",
@@ -48,8 +52,9 @@ const descriptions: Readonly<Partial<Record<CoverageKind, readonly [one: string,
   ],
 };
 
-/** The kinds that count a subset of `metered`. */
-const partsOfMetered: readonly CoverageKind[] = [
+/** The kinds that count a subset of `metered`, or no calls. */
+const notMissing: readonly CoverageKind[] = [
+  "interrupted",
   "without_usage",
   "usage_not_kept",
   "prompt_not_kept",
@@ -71,6 +76,8 @@ export interface CoverageSummary {
   permille: number | null;
   /** What was not metered, by kind. Only kinds that occurred. */
   missing: readonly { kind: CoverageKind; count: number }[];
+  /** How often the daemon ended without being stopped. Calls that were answered right before may be in no count. */
+  interrupted: number;
   /** Metered, but without token counts in the response. */
   withoutUsage: number;
   /** Parts of metered calls that did not fit in memory or were not found, by kind. Only kinds that occurred. */
@@ -85,7 +92,7 @@ export function summariseCoverage(coverage: readonly CoverageTotal[]): CoverageS
     coverage.filter((each) => each.kind === kind).reduce((total, each) => total + each.count, 0);
   const metered = sum("metered");
   const missing = (Object.keys(descriptions) as CoverageKind[])
-    .filter((kind) => !partsOfMetered.includes(kind))
+    .filter((kind) => !notMissing.includes(kind))
     .map((kind) => ({ kind, count: sum(kind) }))
     .filter(({ count }) => count > 0);
   const seen = missing.reduce((total, { count }) => total + count, metered);
@@ -94,6 +101,7 @@ export function summariseCoverage(coverage: readonly CoverageTotal[]): CoverageS
     seen,
     permille: seen === 0 ? null : Math.floor((metered / seen) * 1000),
     missing,
+    interrupted: sum("interrupted"),
     withoutUsage: sum("without_usage"),
     notStored: (["usage_not_kept", "prompt_not_kept", "body_not_kept", "caller_not_found"] as const)
       .map((kind) => ({ kind, count: sum(kind) }))

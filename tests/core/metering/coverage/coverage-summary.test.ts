@@ -28,6 +28,7 @@ describe("summariseCoverage()", () => {
       seen: 0,
       permille: null,
       missing: [],
+      interrupted: 0,
       withoutUsage: 0,
       notStored: [],
       unlisted: [],
@@ -49,6 +50,14 @@ describe("summariseCoverage()", () => {
       { kind: "unknown_path", count: 2 },
       { kind: "lost", count: 1 },
     ]);
+  });
+
+  it("counts the ends of the daemon apart from calls", () => {
+    const summary = summariseCoverage([total("metered", 1), total("interrupted", 2, null)]);
+    assert.deepEqual(
+      [summary.interrupted, summary.seen, summary.permille, summary.missing],
+      [2, 1, 1000, []],
+    );
   });
 
   it("does not count parts of metered calls, or connections that are not calls, as seen", () => {

@@ -1,0 +1,118 @@
+/**
+ * `npm run nightly`: the long runs of what the checks measure on few rounds: kills, faults, power cuts and an hour of load. Prints a table
+ * of verdicts, writes them with all figures to `--out FILE` (JSON), and exits with 1 if one failed. `--rounds N` (1,000) is the number of
+ * kills overall, `--cuts N` (200) that of power cuts, `--minutes N` (60) the length of the soak; `--only NAME` runs one part.
+ */
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "1000" },
+    cuts: { type: "string", default: "200" },
+    minutes: { type: "string", default: "60" },
+    seed: { type: "string", default: new Date().toISOString().slice(0, 10) },
+    out: { type: "string", default: "nightly.json" },
+    only: { type: "string", multiple: true },
+  },
+});
+
+/** A part of the night. `limitMinutes` is generous: it ends a run that hangs. */
+interface Part {
+  readonly name: string;
+  readonly words: readonly string[];
+  readonly limitMinutes: number;
+}
+
+const rounds = Number(values.rounds);
+/** Half of the kills hit the daemon with its cloud and PostgreSQL, half a supervised daemon alone. */
+const half = Math.ceil(rounds / 2);
+const parts: readonly Part[] = [
+  { name: "sync", words: chaos("chaos-sync", ["--rounds", `${half}`]), limitMinutes: 10 + half },
+  { name: "kills", words: chaos("chaos-kills", ["--rounds", `${rounds - half}`]), limitMinutes: 10 + half },
+  { name: "faults", words: chaos("chaos-local", []), limitMinutes: 60 },
+  { name: "power", words: chaos("chaos-power", ["--cuts", values.cuts]), limitMinutes: 120 },
+  {
+    name: "soak",
+    words: ["bench/soak/main.ts", "--minutes", values.minutes],
+    limitMinutes: 60 + 2 * Number(values.minutes),
+  },
+];
+
+function chaos(tool: string, words: readonly string[]): string[] {
+  return [`tools/${tool}.ts`, "--seed", values.seed, ...words];
+}
+
+/** What came out of a part. */
+interface Verdict {
+  readonly name: string;
+  readonly command: string;
+  readonly ok: boolean;
+  readonly seconds: number;
+  /** The JSON that the part printed last; null if it prints none. */
+  readonly figures: unknown;
+  /** The end of its output. */
+  readonly lastLines: readonly string[];
+}
+
+const LAST_LINES = 8;
+
+async function run({ name, words, limitMinutes }: Part): Promise<Verdict> {
+  const started = performance.now();
+  const child = spawn(process.execPath, words, {
+    cwd: fileURLToPath(new URL("..", import.meta.url)),
+    stdio: ["ignore", "pipe", "inherit"],
+    // The night may run at a low priority beside other work.
+    env: { METER_TEST_PATIENCE_MS: "300000", ...process.env },
+    signal: AbortSignal.timeout(limitMinutes * 60_000),
+  });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+    process.stdout.write(text);
+  });
+  const code = await new Promise<number | null>((resolve) => {
+    child.on("error", () => resolve(null));
+    child.on("close", (exitCode) => resolve(exitCode));
+  });
+  return {
+    ...{ name, command: `node ${words.join(" ")}`, ok: code === 0 },
+    seconds: Math.round((performance.now() - started) / 1_000),
+    figures: readFigures(output),
+    lastLines: output.trimEnd().split("\n").slice(-LAST_LINES),
+  };
+}
+
+/** Reads the JSON object at the end of an output. */
+function readFigures(output: string): unknown {
+  const from = output.startsWith("{\n") ? 0 : output.lastIndexOf("\n{\n") + 1;
+  try {
+    return JSON.parse(output.slice(from));
+  } catch {
+    return null;
+  }
+}
+
+const unknown = (values.only ?? []).filter((name) => !parts.some((part) => part.name === name));
+if (unknown.length > 0) {
+  process.stderr.write(
+    `no such part: ${unknown.join(", ")}; there are ${parts.map(({ name }) => name).join(", ")}\n`,
+  );
+  process.exit(2);
+}
+const verdicts: Verdict[] = [];
+for (const part of parts.filter(({ name }) => values.only?.includes(name) ?? true)) {
+  process.stdout.write(`\n${part.name}: node ${part.words.join(" ")}\n`);
+  verdicts.push(await run(part));
+}
+writeFileSync(values.out, `${JSON.stringify({ seed: values.seed, parts: verdicts }, null, 2)}\n`);
+process.stdout.write("\n");
+for (const { name, ok, seconds, command } of verdicts)
+  process.stdout.write(
+    `${ok ? "ok    " : "FAILED"} ${name.padEnd(7)} ${`${seconds} s`.padStart(8)}  ${command}\n`,
+  );
+process.stdout.write(`\nAll figures: ${values.out}\n`);
+process.exit(verdicts.every(({ ok }) => ok) ? 0 : 1);
