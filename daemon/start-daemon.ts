@@ -74,6 +74,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
   running = daemon;
   for (const host of listOwnHosts(config, served.port)) allowedHosts.add(host);
   void startWebhooks(daemon);
+  ports.cloud?.onFleetBudgets(pipeline.budgets.refreshFleet);
   const cloudStarted = startCloud(daemon);
   if (ports.store.trouble === null) await cloudStarted;
   ports.log.info("daemon.started", {

@@ -14,9 +14,9 @@ async function readStoredBudgets(home: string, env: Env): Promise<ReadBudgets> {
   const { readBudgetsState } = await import("../../daemon/budgets/load-budgets.ts");
   const { budgetViews } = await import("../../daemon/budgets/budget-views.ts");
   const { config } = await readConfig(home, env);
-  return await withStore(home, { readOnly: true }, async ({ budgets }) => {
+  return await withStore(home, { readOnly: true }, async ({ budgets, notes }) => {
     const now = Date.now();
-    const state = readBudgetsState({ budgets, configured: config.budgets, place: placeOf() }, now);
+    const state = readBudgetsState({ budgets, notes, configured: config.budgets, place: placeOf() }, now);
     return { budgets: budgetViews(state, config.budgets, now), let_through: null, confirmed: null };
   });
 }

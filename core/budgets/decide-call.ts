@@ -40,6 +40,8 @@ export type RefusalReason = "amount" | "rate" | "unknown";
 export interface CallRefused {
   readonly kind: "refuse";
   readonly budget: string;
+  /** Whether a workspace set the budget, so that it can't be lifted on this machine. */
+  readonly isFleet: boolean;
   readonly reason: RefusalReason;
   readonly unit: BudgetUnit;
   readonly limit: bigint;
@@ -64,7 +66,7 @@ export type CallDecision =
   | { readonly kind: "undecided"; readonly needs: readonly (ScopeKey | "bound")[] }
   | CallRefused;
 
-type Verdict = CallRefused | readonly (ScopeKey | "bound")[] | "let_through" | "allow";
+type Verdict = Omit<CallRefused, "isFleet"> | readonly (ScopeKey | "bound")[] | "let_through" | "allow";
 
 const ALLOWED: CallDecision = { kind: "allow", letThrough: [] };
 
@@ -89,7 +91,8 @@ export function decideCall(state: BudgetsState, call: CallToDecide, now: Millis)
     if (verdict === "let_through") {
       letThrough ??= [];
       letThrough.push(each.active.budget.name);
-    } else if ("kind" in verdict) refused = longer(refused, verdict);
+    } else if ("kind" in verdict)
+      refused = longer(refused, { ...verdict, isFleet: each.active.fleet !== undefined });
     else {
       needs ??= [];
       needs.push(...verdict);
@@ -146,7 +149,7 @@ function refuse(
   inFlight: bigint,
   periodEnd: Millis | null,
   now: Millis,
-): CallRefused {
+): Omit<CallRefused, "isFleet"> {
   const retryAfter = periodEnd === null ? null : Math.max(1, Math.ceil((periodEnd - now) / 1000));
   return { kind: "refuse", budget: name, reason, unit, limit, spent, inFlight, periodEnd, retryAfter };
 }

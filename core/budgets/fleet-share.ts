@@ -4,8 +4,14 @@ import type { ActiveBudget } from "./budget.ts";
 /** How long the last known spend of other machines counts, in milliseconds. Source: docs/specification.md#fleet-budgets. */
 export const FLEET_HOLD_MS = 86_400_000;
 
-/** What a cloud stated about the spend of a fleet budget, in the unit of its amount. */
+/** What a cloud stated about the spend of a fleet budget, in the unit of its amount, and where the budget is set. */
 export interface FleetShare {
+  /** The name of the workspace. */
+  readonly workspace: string;
+  /** The page where its administrators change the budget. */
+  readonly address: string;
+  /** What the budget is for: workspace, project, person or machine. */
+  readonly subject: string;
   /** The start of the period that the amounts are of. */
   readonly from: Millis;
   /** What other machines used. */

@@ -36,6 +36,8 @@ export interface BudgetTracker {
   callsLost(): void;
   /** Reads what other programs changed. */
   refresh(): void;
+  /** Reads what the cloud stated about the budgets of the workspace. */
+  refreshFleet(): void;
   state(): BudgetsState;
   /** The number of calls since the start that were sent because no decision on a budget was possible. */
   letThrough(): number;
@@ -44,7 +46,7 @@ export interface BudgetTracker {
 
 /** The ports of a tracker. */
 export interface BudgetTrackerPorts {
-  readonly store: Pick<Store, "budgets" | "trouble" | "opened">;
+  readonly store: Pick<Store, "budgets" | "notes" | "trouble" | "opened">;
   readonly configured: BudgetSources["configured"];
   readonly place: CallFacts;
   readonly clock: Clock;
@@ -106,6 +108,7 @@ export function createBudgetTracker(ports: BudgetTrackerPorts): BudgetTracker {
     ended: (call) => send({ kind: "call_ended", call }),
     callsLost: () => send({ kind: "calls_lost" }),
     refresh: () => guarded(() => refresh(state)),
+    refreshFleet: () => guarded(() => refreshFleet(state)),
     state: () => state.current,
     letThrough: () => state.letThrough,
     stop() {
@@ -133,10 +136,26 @@ function refresh(state: TrackerState): void {
   const before = state.current;
   const isFirst = state.version === null;
   state.version = version;
-  dispatch(state, { kind: "budgets_set", budgets: listBudgets({ ...state.ports, budgets: store.budgets }) });
+  setBudgets(state);
   dispatch(state, { kind: "sums_lost" });
   if (!isFirst) noteLifts(state, before, clock.now());
   for (const listener of state.listeners) listener();
+}
+
+/** Applies another statement of the cloud. The sums of this machine's records stay. */
+function refreshFleet(state: TrackerState): void {
+  const { store, clock } = state.ports;
+  // Until the store can be read, the next reading of all budgets includes those of the workspace.
+  if (state.version === null || store.trouble !== null) return;
+  const before = state.current;
+  setBudgets(state);
+  noteLifts(state, before, clock.now());
+  for (const listener of state.listeners) listener();
+}
+
+function setBudgets(state: TrackerState): void {
+  const { budgets, notes } = state.ports.store;
+  dispatch(state, { kind: "budgets_set", budgets: listBudgets({ ...state.ports, budgets, notes }) });
 }
 
 /** Sends a notice for each lift that began since the previous state. */

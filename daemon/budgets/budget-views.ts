@@ -1,4 +1,4 @@
-import type { Budget } from "../../core/budgets/budget.ts";
+import type { ActiveBudget, Budget } from "../../core/budgets/budget.ts";
 import { forecastBudget } from "../../core/budgets/budget-forecast.ts";
 import {
   type BudgetState,
@@ -11,12 +11,24 @@ import {
   usedSince,
 } from "../../core/budgets/budget-state.ts";
 import { formatBudgetAmount, usedPercent } from "../../core/budgets/describe-budget.ts";
+import { isOutdated, totalUsed } from "../../core/budgets/fleet-share.ts";
 import { type BudgetInput, toBudgetInput } from "../../core/budgets/parse-budget.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 
-/** The state of a budget. `unknown`: its records could not be read. */
-export type BudgetStatus = "ok" | "warning" | "exceeded" | "paused" | "lifted" | "tripped" | "unknown";
+/**
+ * The state of a budget. `unknown`: its records could not be read. `outdated`: the spend of other machines has not been known for too
+ * long.
+ */
+export type BudgetStatus =
+  | "ok"
+  | "outdated"
+  | "warning"
+  | "exceeded"
+  | "paused"
+  | "lifted"
+  | "tripped"
+  | "unknown";
 
 /**
  * A budget as the loopback API and `meter budget list --json` show it. Times are ISO 8601 in UTC. Amounts are decimal texts: pico-USD,
@@ -25,7 +37,7 @@ export type BudgetStatus = "ok" | "warning" | "exceeded" | "paused" | "lifted" |
 export interface BudgetView {
   readonly name: string;
   /** Where it is set. */
-  readonly source: "config.toml" | "command line";
+  readonly source: "config.toml" | "command line" | "workspace";
   /** The budget as it is set. */
   readonly budget: BudgetInput;
   readonly unit: Budget["unit"];
@@ -44,8 +56,23 @@ export interface BudgetView {
   readonly gone_at: string | null;
   readonly lifted_until: string | null;
   readonly tripped_until: string | null;
+  /** Of a budget that a workspace set. */
+  readonly fleet: FleetView | null;
   /** The session with the largest sum, of a budget per session; the other members are about it. */
   readonly session: string | null;
+}
+
+/** What is known about a budget of a workspace. `spent` of the view is that of all machines. */
+export interface FleetView {
+  /** The name of the workspace. */
+  readonly workspace: string;
+  /** The page where its administrators change the budget. */
+  readonly address: string;
+  /** What the budget is for: workspace, project, person or machine. */
+  readonly subject: string;
+  /** What other machines used, as it was last stated. */
+  readonly elsewhere: string;
+  readonly stated_at: string;
 }
 
 /** Returns the views of all budgets. */
@@ -66,13 +93,13 @@ function toView(
   const { budget, liftedUntil } = each.active;
   const bounds = currentBounds(each, now);
   const [key, sum] = largestSum(each, bounds.from);
-  const spent = usedSince(sum, bounds.from);
+  const spent = totalUsed(each.active, usedSince(sum, bounds.from), bounds.from, now);
   const { calls, unknown } = callsSince(sum, bounds.from);
   const goneAt = each.isKnown && spent < budget.limit ? forecastBudget(each, sum, now) : null;
   const isGone = goneAt !== null && bounds.to !== null && goneAt < bounds.to;
   return {
     name: budget.name,
-    source: configured.some(({ name }) => name === budget.name) ? "config.toml" : "command line",
+    source: sourceOf(each.active, configured),
     budget: toBudgetInput(budget),
     unit: budget.unit,
     status: statusOf(each, sum, spent, now),
@@ -89,8 +116,20 @@ function toView(
     lifted_until: liftedUntil !== null && liftedUntil > now ? formatInstant(liftedUntil) : null,
     tripped_until:
       sum.trippedUntil !== null && sum.trippedUntil > now ? formatInstant(sum.trippedUntil) : null,
+    fleet: toFleetView(each.active),
     session: budget.period.kind === "session" && key !== "" ? key : null,
   };
+}
+
+function sourceOf({ budget, fleet }: ActiveBudget, configured: readonly Budget[]): BudgetView["source"] {
+  if (fleet !== undefined) return "workspace";
+  return configured.some(({ name }) => name === budget.name) ? "config.toml" : "command line";
+}
+
+function toFleetView({ fleet }: ActiveBudget): FleetView | null {
+  if (fleet === undefined) return null;
+  const { workspace, address, subject, elsewhere, statedAt } = fleet;
+  return { workspace, address, subject, elsewhere: `${elsewhere}`, stated_at: formatInstant(statedAt) };
 }
 
 function largestSum({ sums }: BudgetState, from: Millis): [key: string, sum: BudgetSum] {
@@ -112,6 +151,7 @@ function statusOf(
   if (liftedUntil !== null && liftedUntil > now) return "lifted";
   if (sum.trippedUntil !== null && sum.trippedUntil > now) return "tripped";
   if (spent >= budget.limit) return "exceeded";
+  if (active.fleet !== undefined && isOutdated(active.fleet, now)) return "outdated";
   const [first = 100] = budget.thresholds;
   return spent > 0n && spent * 100n >= budget.limit * BigInt(first) ? "warning" : "ok";
 }
@@ -122,17 +162,21 @@ export type NearBudget = Pick<BudgetView, "name" | "status" | "used_percent" | "
 /** Returns the budgets that need attention: those that reached a threshold, or stop calls. */
 export const nearBudgets = (views: readonly BudgetView[]): readonly NearBudget[] =>
   views
-    .filter(({ status }) => status !== "ok" && status !== "paused" && status !== "unknown")
+    .filter(({ status }) => !["ok", "paused", "unknown", "outdated"].includes(status))
     .map(({ name, status, used_percent, lifted_until }) => ({ name, status, used_percent, lifted_until }));
 
 /** Describes the budgets that are used up, stop calls or can't be read. */
 export function describeBudgetTroubles(views: readonly BudgetView[]): string[] {
   return views.flatMap((view) => {
-    const { name, status, budget, spent, unit, limit } = view;
+    const { name, status, budget, spent, unit, limit, fleet } = view;
     const show = `meter budget show ${/\s/.test(name) ? `'${name}'` : name}`;
     const refuses = budget.at_limit === "block" ? " Its calls are refused." : "";
     if (status === "unknown")
       return [`The records of budget ${name} can't be read, so its sum is not known.`];
+    if (status === "outdated" && fleet !== null)
+      return [
+        `The cloud was last reached on ${fleet.stated_at.slice(0, 16).replace("T", " ")} UTC, so what other machines spent of budget ${name} is not known.${budget.at_limit === "block" && budget.fail === "closed" ? " Its calls are refused." : ""}`,
+      ];
     if (status === "tripped") return [`Budget ${name} was used up too quickly.${refuses} ${show}`];
     if (status !== "exceeded" || spent === null) return [];
     const amount = (text: string) => formatBudgetAmount(unit, BigInt(text));

@@ -5,28 +5,42 @@ import { type BudgetsState, initialBudgetsState } from "../../core/budgets/budge
 import { parseBudget } from "../../core/budgets/parse-budget.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { BudgetStore } from "../store/port/budgets.ts";
+import type { NoteStore } from "../store/port/settings.ts";
+import { listFleetBudgets } from "./fleet-budgets.ts";
 
 /** The sources of budgets. */
 export interface BudgetSources {
   readonly budgets: BudgetStore;
   /** The budgets of `config.toml`. One of them replaces a stored one of its name. */
   readonly configured: readonly Budget[];
+  /** Where the budgets of the workspace are. */
+  readonly notes: Pick<NoteStore, "read">;
   /** The machine and the person of this installation, which no record states. */
   readonly place: CallFacts;
 }
 
-/** Returns all budgets: those of `config.toml` in their order, then those set on the command line. */
-export function listBudgets({ budgets, configured }: Omit<BudgetSources, "place">): ActiveBudget[] {
+/**
+ * Returns all budgets: those of the workspace, those of `config.toml` in their order, then those set on the command line. A budget of the
+ * workspace replaces others of its name.
+ */
+export function listBudgets({ budgets, configured, notes }: Omit<BudgetSources, "place">): ActiveBudget[] {
+  const fleet = listFleetBudgets(notes);
   const marks = new Map(budgets.marks().map((mark) => [mark.name, mark]));
   const stored = budgets.list().flatMap(({ name, input }) => {
     if (configured.some((each) => each.name === name)) return [];
     const parsed = parseStored(input);
     return parsed === null ? [] : [parsed];
   });
-  return [...configured, ...stored].map((budget) => {
-    const mark = marks.get(budget.name);
-    return { budget, isPaused: mark?.isPaused ?? false, liftedUntil: mark?.liftedUntil ?? null };
-  });
+  const own = [...configured, ...stored].filter(
+    ({ name }) => !fleet.some((each) => each.budget.name === name),
+  );
+  return [
+    ...fleet,
+    ...own.map((budget) => {
+      const mark = marks.get(budget.name);
+      return { budget, isPaused: mark?.isPaused ?? false, liftedUntil: mark?.liftedUntil ?? null };
+    }),
+  ];
 }
 
 /** Parses a stored budget. Null: a newer version wrote it. */

@@ -1,5 +1,6 @@
 import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
 import { readConnection } from "./connection.ts";
+import type { FleetSync } from "./fleet-sync.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import type { LimitSync } from "./limit-sync.ts";
 import type { CloudServicePorts, CloudSettings } from "./ports.ts";
@@ -15,6 +16,7 @@ export interface ControlledParts {
   readonly rates: RatesWorker;
   readonly ledger: LedgerWatch;
   readonly limits: LimitSync;
+  readonly fleet: FleetSync;
   readonly supervisors: { readonly sync: Supervisor; readonly bodies: Supervisor };
   started: boolean;
   /** The last warning about the configuration, which is logged once. */
@@ -40,6 +42,7 @@ export async function applySettings(parts: ControlledParts): Promise<void> {
   supervisors.bodies.enable(connected);
   parts.ledger.enable(connected);
   parts.limits.enable(connected);
+  parts.fleet.enable(connected);
   await applyBodySettings(parts, settings);
   await applyRateSettings(parts, settings, connected);
 }

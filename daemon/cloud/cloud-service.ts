@@ -48,4 +48,6 @@ export interface CloudService {
   checkLedger(options?: { readonly accept?: boolean }): Promise<LedgerCheckResult>;
   /** Pulls rates from the configured source, or from the requested one. */
   refreshRates(request?: RatesRequest): Promise<RefreshRatesResult>;
+  /** Calls the listener each time the cloud has stated the budgets of the workspace. For the daemon. */
+  onFleetBudgets(listener: () => void): void;
 }

@@ -4,9 +4,11 @@ import { reconcile } from "../../core/pricing/reconcile/reconcile.ts";
 import { errorMessage, errorName } from "../../core/values/text/describe-error.ts";
 import type { CalendarDate } from "../../core/values/time.ts";
 import { daemonTotalsSchema } from "../../core/wire/daemon-totals.ts";
+import { saveFleetBudgets } from "../budgets/fleet-budgets.ts";
 import { applySettings, type ControlledParts, warnOnce } from "./apply-settings.ts";
 import type { CloudService } from "./cloud-service.ts";
 import { httpStatusOf, parseResponse, readConnection, requestCloud } from "./connection.ts";
+import { createFleetSync } from "./fleet-sync.ts";
 import { checkLedger, createLedgerWatch } from "./ledger-watch.ts";
 import { createLimitSync } from "./limit-sync.ts";
 import { readLocalDays, toCloudDays } from "./local-days.ts";
@@ -42,7 +44,7 @@ interface Service extends ControlledParts {
 /** Creates the cloud service. No worker runs before `start()`. The other methods do not require it. */
 export function createCloudService(ports: CloudServicePorts): CloudService {
   const service = createService(ports);
-  const { workers, pairing, rates } = service;
+  const { workers, pairing, rates, fleet } = service;
   return {
     start: () => start(service),
     stop: () => stop(service),
@@ -60,6 +62,7 @@ export function createCloudService(ports: CloudServicePorts): CloudService {
     reconcile: (fromDate, toDate) => compareTotals(ports, fromDate, toDate),
     checkLedger: (options) => checkLedger(ports, options),
     refreshRates: rates.refresh,
+    onFleetBudgets: fleet.onChange,
   };
 }
 
@@ -72,6 +75,7 @@ function createService(ports: CloudServicePorts): Service {
     rates: createRatesWorker(ports),
     ledger: createLedgerWatch(ports),
     limits: createLimitSync(ports),
+    fleet: createFleetSync(ports),
     supervisors: {
       sync: createSupervisor(ports, { name: "sync", run: sync.run, stop: sync.stop }),
       bodies: createSupervisor(ports, { name: "bodies", run: uploader.run, stop: uploader.stop }),
@@ -102,12 +106,13 @@ async function start(service: Service): Promise<void> {
 }
 
 async function stop(service: Service): Promise<void> {
-  const { rates, ledger, limits, pairing, supervisors } = service;
+  const { rates, ledger, limits, fleet, pairing, supervisors } = service;
   service.started = false;
   service.cancelCheck();
   rates.stop();
   ledger.stop();
   limits.stop();
+  fleet.stop();
   pairing.stop();
   await Promise.all([supervisors.sync.stop(), supervisors.bodies.stop()]);
 }
@@ -203,6 +208,7 @@ async function disconnect(service: Service): Promise<DisconnectResult> {
   ports.store.delivery.updateState("cloud_state", { enabled: 0, api_key_mirror: null });
   await ports.credentials.clear();
   await ports.saveConnection({ enabled: false });
+  saveFleetBudgets(ports.store.notes, null);
   if (service.started) await applySettings(service);
   return { kind: "disconnected", revoked: error === null, error };
 }

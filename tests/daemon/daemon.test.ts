@@ -96,7 +96,7 @@ describe("startDaemon()", { timeout: 120_000 }, () => {
     const damaged = () => {
       throw new StoreError("corrupt", "SQLite failed: database disk image is malformed");
     };
-    const cloud = { start: async () => damaged(), stop: async () => {}, state: damaged };
+    const cloud = { start: async () => damaged(), stop: async () => {}, state: damaged, onFleetBudgets() {} };
     const daemon = await startOn(
       {
         ...store,

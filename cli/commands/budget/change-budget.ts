@@ -1,6 +1,8 @@
 import { UsageError } from "clipanion";
 import { parseDuration } from "../../../core/values/duration.ts";
+import { listFleetBudgets } from "../../../daemon/budgets/fleet-budgets.ts";
 import type { BudgetAction, BudgetStore } from "../../../daemon/store/port/budgets.ts";
+import type { NoteStore } from "../../../daemon/store/port/settings.ts";
 import { requestBudgets, warnIfUnconfirmed } from "../../daemon/request-budgets.ts";
 import { withStore } from "../../home/open-store.ts";
 import { userName } from "../../home/place-of.ts";
@@ -61,6 +63,16 @@ const actionOf = (action: BudgetAction["action"]): BudgetAction => ({
   ...{ reason: null, until: null },
 });
 
+/** Fails if a workspace set the budget: only its administrators can change it. */
+export function refuseFleetBudget(notes: Pick<NoteStore, "read">, name: string): void {
+  const found = listFleetBudgets(notes).find(({ budget }) => budget.name === name);
+  if (found?.fleet === undefined) return;
+  const { workspace, address } = found.fleet;
+  throw new CommandFailure(
+    `${name} is set by the workspace ${workspace}, so this machine can't change it.\nAn administrator of the workspace can: ${address}`,
+  );
+}
+
 /** Changes a budget that exists, and lets the daemon apply that at once. */
 async function change(
   context: CommandContext,
@@ -68,7 +80,8 @@ async function change(
   work: (budgets: BudgetStore) => void,
 ): Promise<void> {
   const { config } = await readConfig(context.home, context.env);
-  await withStore(context.home, { readOnly: false }, async ({ budgets }) => {
+  await withStore(context.home, { readOnly: false }, async ({ budgets, notes }) => {
+    refuseFleetBudget(notes, name);
     const names = [...config.budgets.map((each) => each.name), ...budgets.list().map((each) => each.name)];
     if (!names.includes(name))
       throw new CommandFailure(

@@ -67,6 +67,7 @@ function statusCell(view: BudgetView, now: number): string {
   const { status, budget, gone_at, lifted_until, tripped_until } = view;
   if (status === "lifted") return `lifted until ${clock(lifted_until, now)}`;
   if (status === "tripped") return `stopped until ${clock(tripped_until, now)}`;
+  if (status === "outdated") return "cloud not reached";
   if (status === "exceeded") return budget.at_limit === "block" ? "used up, refuses calls" : "used up";
   return gone_at === null ? status : `used up by ${clock(gone_at, now)}`;
 }
@@ -86,8 +87,16 @@ export function renderBudgets({ budgets, let_through }: ReadBudgets, now: number
   return [renderTable(columns, rows, width), ...(notes.length === 0 ? [] : ["", ...notes])].join("\n");
 }
 
+/** What a budget of a workspace counts, by its subject. */
+const FLEET_SCOPES: Readonly<Record<string, string>> = {
+  workspace: "the calls of all its machines",
+  project: "the project's calls on all its machines",
+  person: "your calls on all your machines there",
+  machine: "the calls of this machine",
+};
+
 function notesOf(view: BudgetView): string[] {
-  const { unknown_calls: unknown, session } = view;
+  const { unknown_calls: unknown, session, fleet } = view;
   const what = view.unit === "usd" ? "known price" : "known tokens";
   return [
     ...(unknown === null || unknown === 0
@@ -96,6 +105,11 @@ function notesOf(view: BudgetView): string[] {
           `${formatCount(unknown)} ${unknown === 1 ? "call" : "calls"} without a ${what} ${unknown === 1 ? "is" : "are"} not included.`,
         ]),
     ...(isAtPrices(view) ? ["counts what a plan covers at API prices; it is not spent."] : []),
+    ...(fleet === null
+      ? []
+      : [
+          `set by workspace ${fleet.workspace}; counts ${FLEET_SCOPES[fleet.subject] ?? "calls of several machines"}.`,
+        ]),
     ...(session === null ? [] : [`shows the session that used most, ${session}.`]),
   ];
 }
@@ -124,9 +138,10 @@ function commandFor({ budget, period_from }: BudgetView): string {
 
 /** Renders one budget with the explanation of its number. */
 export function renderBudget(view: BudgetView, actions: readonly BudgetAction[], now: number): string {
-  const { calls, budget, source } = view;
+  const { calls, budget } = view;
   const left = view.spent === null ? null : BigInt(view.limit) - BigInt(view.spent) - BigInt(view.in_flight);
-  const counted = calls === null ? UNKNOWN : `${formatCount(calls)} ${calls === 1 ? "call" : "calls"}`;
+  const here = view.fleet === null ? "" : " on this machine";
+  const counted = calls === null ? UNKNOWN : `${formatCount(calls)} ${calls === 1 ? "call" : "calls"}${here}`;
   return [
     describeBudget(budget),
     "",
@@ -136,12 +151,25 @@ export function renderBudget(view: BudgetView, actions: readonly BudgetAction[],
     `left       ${left === null ? UNKNOWN : amountOf(view, `${left < 0n ? 0n : left}`)}`,
     `limit      ${amountOf(view, view.limit)}`,
     `period     ${clock(view.period_from, now)} to ${clock(view.period_to, now)}`,
-    `set in     ${source}`,
+    ...renderSource(view, now),
     ...notesOf(view).map((note) => `note       ${note}`),
     "",
-    `The sum is that of the stored calls which began in the period. List them: ${commandFor(view)}`,
+    view.fleet === null
+      ? `The sum is that of the stored calls which began in the period. List them: ${commandFor(view)}`
+      : `The sum is that of all machines that the budget counts. List this machine's calls: ${commandFor(view)}`,
     ...(actions.length === 0 ? [] : ["", ...actions.map((action) => renderAction(action, now))]),
   ].join("\n");
+}
+
+/** Renders where a budget is set; for one of a workspace also what other machines spent, and who can change it. */
+function renderSource(view: BudgetView, now: number): string[] {
+  const { fleet, source } = view;
+  if (fleet === null) return [`set in     ${source}`];
+  return [
+    `elsewhere  ${amountOf(view, fleet.elsewhere)}, as of ${clock(fleet.stated_at, now)}`,
+    `set by     workspace ${fleet.workspace}`,
+    `change at  ${fleet.address}`,
+  ];
 }
 
 function renderAction({ at, action, actor, reason, until }: BudgetAction, now: number): string {

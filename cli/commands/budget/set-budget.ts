@@ -7,6 +7,7 @@ import { userName } from "../../home/place-of.ts";
 import { readConfig } from "../../home/read-config.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
+import { refuseFleetBudget } from "./change-budget.ts";
 import { describeBudget } from "./render-budgets.ts";
 
 /** The options of `meter budget set`. */
@@ -52,7 +53,8 @@ export async function setBudget(context: CommandContext, options: SetBudgetOptio
     throw new CommandFailure(
       `${budget.name} is set in config.toml. Change it there, or choose another name.`,
     );
-  await withStore(context.home, { readOnly: false, create: true }, async ({ budgets }) => {
+  await withStore(context.home, { readOnly: false, create: true }, async ({ budgets, notes }) => {
+    refuseFleetBudget(notes, budget.name);
     const others = budgets.list().filter((each) => each.name !== budget.name);
     if (others.length + config.budgets.length >= MAX_BUDGETS)
       throw new CommandFailure(

@@ -5,7 +5,7 @@ import type { CallRefused } from "../decide-call.ts";
 /** What a refusal says about its budget. */
 export type RefusalFacts = Pick<
   CallRefused,
-  "budget" | "reason" | "unit" | "limit" | "periodEnd" | "retryAfter"
+  "budget" | "isFleet" | "reason" | "unit" | "limit" | "periodEnd" | "retryAfter"
 >;
 
 /**
@@ -76,7 +76,7 @@ const formatInstant = (at: Millis) => `${new Date(at).toISOString().slice(0, 16)
  * misreads it, whatever the budget's name and amount are. The command of a name that clients misread is the one that lists
  * the budgets, because what makes the name harmless must not be copied.
  */
-export function formatRefusal({ budget, reason, unit, limit, periodEnd }: RefusalFacts): string {
+export function formatRefusal({ budget, isFleet, reason, unit, limit, periodEnd }: RefusalFacts): string {
   const name = cleanName(budget);
   const amount = formatRefusedAmount(unit, limit);
   const what = {
@@ -86,10 +86,17 @@ export function formatRefusal({ budget, reason, unit, limit, periodEnd }: Refusa
   }[reason];
   const until =
     periodEnd === null ? "" : ` It allows calls again on ${disarmDate(formatInstant(periodEnd))}.`;
-  const lift = isMisread(name)
-    ? "To see and lift your budgets: meter budget list"
+  return `${what}.${until} ${formatCommand(name, isFleet)}`;
+}
+
+function formatCommand(name: string, isFleet: boolean): string {
+  if (isMisread(name))
+    return isFleet
+      ? "A workspace set it. To see where it can be lifted: meter budget list"
+      : "To see and lift your budgets: meter budget list";
+  return isFleet
+    ? `A workspace set it. To see where it can be lifted: meter budget show ${quoteWord(name)}`
     : `To continue now: meter budget lift ${quoteWord(name)} --for 1h`;
-  return `${what}.${until} ${lift}`;
 }
 
 const disarmDate = (text: string) => (isMisread(text) ? disarm(text) : text);

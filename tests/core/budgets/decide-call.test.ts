@@ -36,6 +36,7 @@ describe("decideCall()", () => {
     assert.deepEqual(decideCall(spentCents({}, 1_000), call(), NOON), {
       kind: "refuse",
       budget: "daily",
+      isFleet: false,
       reason: "amount",
       unit: "usd",
       limit: 10n * USD,

@@ -10,6 +10,7 @@ import { activeOf, apply, booked, budgetOf, cents, metered, NOON, USD } from "./
 const DAY = Date.UTC(2026, 10, 18);
 
 const share = (given: Partial<FleetShare> = {}): FleetShare => ({
+  ...{ workspace: "Work", subject: "workspace", address: "https://cloud.example/w/1/budgets" },
   from: DAY,
   elsewhere: 0n,
   here: 0n,

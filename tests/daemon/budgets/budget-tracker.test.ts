@@ -283,6 +283,7 @@ function compareWithRecords(tracker: BudgetTracker, store: Store): void {
   const records = store.records.read({ from: null, to: null, afterSeq: 0, limit: 1_000 });
   const sources = {
     budgets: store.budgets,
+    notes: store.notes,
     configured: tracker.state().budgets.map(({ active }) => active.budget),
     place,
   };

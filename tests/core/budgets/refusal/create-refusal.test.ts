@@ -18,6 +18,7 @@ import { API_READERS, type ApiId } from "../../../../core/metering/usage/api-rea
 
 const facts: RefusalFacts = {
   budget: "agents",
+  isFleet: false,
   reason: "amount",
   unit: "usd",
   limit: 20_000_000_000_000n,
@@ -62,6 +63,18 @@ describe("formatRefusal()", () => {
     assert.match(formatRefusal({ ...facts, budget: "rate-limit" }), /: meter budget list$/);
   });
 
+  it("names no command that lifts the budget of a workspace, which this machine can't lift", () => {
+    const fleet = { ...facts, budget: "workspace/agents", isFleet: true };
+    assert.match(
+      formatRefusal(fleet),
+      /A workspace set it\. To see where it can be lifted: meter budget show workspace\/agents$/,
+    );
+    assert.match(
+      formatRefusal({ ...fleet, budget: "workspace/rate-limit" }),
+      /A workspace set it.*: meter budget list$/,
+    );
+  });
+
   const hostileNames = fc
     .array(
       fc.constantFrom(
@@ -99,9 +112,13 @@ describe("formatRefusal()", () => {
     const ends = fc.option(fc.integer({ min: 0, max: 8.64e15 }));
     fc.assert(
       fc.property(hostileNames, units, limits, reasons, ends, (budget, unit, limit, reason, periodEnd) => {
-        const text = formatRefusal({ budget, unit, limit, reason, periodEnd, retryAfter: null });
-        assert.equal(isRepeated(text), false, text);
-        assert.doesNotMatch(text, /[\u0000-\u001f\u202a-\u202e]/);
+        for (const isFleet of [false, true]) {
+          const text = formatRefusal({
+            ...{ budget, isFleet, unit, limit, reason, periodEnd, retryAfter: null },
+          });
+          assert.equal(isRepeated(text), false, text);
+          assert.doesNotMatch(text, /[\u0000-\u001f\u202a-\u202e]/);
+        }
       }),
       { numRuns: 2_000 },
     );

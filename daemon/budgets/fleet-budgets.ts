@@ -1,0 +1,67 @@
+import type { ActiveBudget } from "../../core/budgets/budget.ts";
+import { parseFleetBudget, toMachineBudget } from "../../core/budgets/parse-fleet-budget.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { type MachineBudgets, machineBudgetsSchema } from "../../core/wire/fleet-budgets.ts";
+import { parseInstant } from "../../core/wire/instant.ts";
+import { parseWire } from "../../core/wire/parse.ts";
+import type { NoteStore } from "../store/port/settings.ts";
+
+/** The key of the last statement of the cloud, as JSON. */
+const STATED_KEY = "fleet_budgets";
+
+/** The budgets that the cloud last stated. */
+export interface StatedBudgets {
+  /** The name of the workspace. */
+  readonly workspace: string;
+  /** The page where its administrators change budgets. */
+  readonly address: string;
+  /** When this machine received them. */
+  readonly at: Millis;
+  readonly budgets: MachineBudgets["budgets"];
+}
+
+/** Saves the budgets of a workspace in place of the previous ones. Null: none bind this machine any more. */
+export function saveFleetBudgets(notes: Pick<NoteStore, "write">, stated: StatedBudgets | null): void {
+  notes.write(STATED_KEY, stated === null ? null : JSON.stringify(stated));
+}
+
+/** Reads the text of the last statement, to compare it with an earlier one. */
+export const readFleetText = (notes: Pick<NoteStore, "read">): string | null => notes.read(STATED_KEY);
+
+/**
+ * Reads the fleet budgets. Those whose terms this version does not know are left out, as is a statement of another version that can't be
+ * read.
+ */
+export function listFleetBudgets(notes: Pick<NoteStore, "read">): ActiveBudget[] {
+  const text = readFleetText(notes);
+  if (text === null) return [];
+  const { budgets, ...where } = JSON.parse(text) as StatedBudgets;
+  const parsed = parseWire(machineBudgetsSchema, { budgets });
+  return parsed.ok ? parsed.value.budgets.flatMap((stated) => toActiveBudget(stated, where)) : [];
+}
+
+function toActiveBudget(
+  stated: MachineBudgets["budgets"][number],
+  { workspace, address, at }: Omit<StatedBudgets, "budgets">,
+): ActiveBudget[] {
+  const { name, amount, period, zone, thresholds, at_limit, reserve, fail } = stated;
+  const terms = { name, amount, period, thresholds, at_limit, reserve, fail, ...(zone !== null && { zone }) };
+  const parsed = parseFleetBudget(terms, { zone: "UTC" });
+  if (!parsed.ok) return [];
+  return [
+    {
+      budget: toMachineBudget(parsed.budget, stated.subject, stated.target),
+      isPaused: stated.paused,
+      liftedUntil: stated.lifted_until === null ? null : parseInstant(stated.lifted_until),
+      fleet: {
+        workspace,
+        address,
+        subject: stated.subject,
+        from: parseInstant(stated.period_from) ?? 0,
+        elsewhere: BigInt(stated.elsewhere),
+        here: BigInt(stated.here),
+        statedAt: at,
+      },
+    },
+  ];
+}
