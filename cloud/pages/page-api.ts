@@ -27,12 +27,16 @@ export interface FormRoute {
 /** Statuses with which a page shows its form again. */
 const SHOWN_AGAIN = [400, 404, 409, 422] as const;
 
-/** Calls the route of a form. On success, redirects to the page; otherwise shows it again with the reason. */
+/**
+ * Calls the route of a form. On success, redirects to the page; otherwise shows it again with the reason. `describe` knows some reasons
+ * better than the API's title; null for the others.
+ */
 export async function sendForm(
   call: PageCall,
   pagePath: string,
   route: FormRoute | null,
   show: (message: string | null) => PageAnswer | Promise<PageAnswer>,
+  describe: (refusal: Response) => Promise<string | null> = async () => null,
 ): Promise<PageAnswer> {
   const { env, context, workspace, place } = call;
   const again = async (message: string, status: (typeof SHOWN_AGAIN)[number]): Promise<PageAnswer> => {
@@ -44,5 +48,7 @@ export async function sendForm(
   const answer = await env.callApi(context, route.method, path, route.body);
   if (answer.ok) return redirectTo(`${place.base}${pagePath}`);
   const status = SHOWN_AGAIN.find((each) => each === answer.status);
-  return status === undefined ? answer : await again(await describeProblem(answer), status);
+  return status === undefined
+    ? answer
+    : await again((await describe(answer)) ?? (await describeProblem(answer)), status);
 }

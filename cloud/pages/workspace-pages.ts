@@ -3,6 +3,7 @@ import { showAuditEvents } from "./audit-events-page.ts";
 import { AUDIT_ACCESS } from "./audit-parts.ts";
 import { showVerification } from "./audit-verification-page.ts";
 import { showPromptViews } from "./audit-views-page.ts";
+import { changeBudgets, showBudgets } from "./budgets-page.ts";
 import { changeKeys, showKeys } from "./keys-page.ts";
 import { changeMachines, showMachines } from "./machines-page.ts";
 import { changeMembers, showMembers } from "./members-page.ts";
@@ -38,6 +39,7 @@ export const WORKSPACE_PAGES: readonly (readonly WorkspacePage[])[] = [
     { path: "/machines", name: "Machines", get: showMachines, post: changeMachines },
     { path: "/people", name: "People", get: showPeople },
   ],
+  [{ path: "/budgets", name: "Budgets", get: showBudgets, post: changeBudgets }],
   [
     { path: "/settings", name: "Settings", get: showSettings, post: changeSettings },
     // The answer to a new key shows its token, and that to an invitation its link.

@@ -21,6 +21,7 @@ const PAGES = [
   ["members", "/members"],
   ["machines", "/machines"],
   ["people", "/people"],
+  ["budgets", "/budgets"],
   ["audit-events", "/audit/events"],
   ["audit-prompt-views", "/audit/prompt-views"],
   ["audit-requests", "/audit/requests"],
