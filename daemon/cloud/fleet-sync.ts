@@ -8,6 +8,9 @@ import type { CloudServicePorts } from "./ports.ts";
 /** How often the fleet budgets are requested, in milliseconds. Source: docs/specification.md#fleet-budgets. */
 export const FLEET_SYNC_MS = 30_000;
 
+/** How often a machine asks that no budget binds, in milliseconds. Source: docs/specification.md#fleet-budgets. */
+export const FLEET_IDLE_MS = 300_000;
+
 /** How long a cloud without fleet budgets is not asked again, in milliseconds. */
 const UNSUPPORTED_MS = 3_600_000;
 
@@ -24,7 +27,16 @@ export interface FleetSync {
 }
 
 /** The result of one round. */
-export type FleetSyncResult = "stated" | "held_back" | "unsupported" | "failed";
+export type FleetSyncResult = "stated" | "none" | "held_back" | "unsupported" | "failed";
+
+/** How long after each result the cloud is asked again, in milliseconds. */
+const PAUSES_MS: Readonly<Record<FleetSyncResult, number>> = {
+  stated: FLEET_SYNC_MS,
+  none: FLEET_IDLE_MS,
+  held_back: FLEET_SYNC_MS,
+  unsupported: UNSUPPORTED_MS,
+  failed: FLEET_SYNC_MS,
+};
 
 /**
  * Requests the budgets that bind this machine and saves them. After a failure, those of the last statement stay. Nothing is requested
@@ -47,11 +59,10 @@ export async function requestFleetBudgets(ports: CloudServicePorts): Promise<Fle
   const { workspaceId, workspaceName, baseUrl } = credentials;
   const address = `${baseUrl}/w/${workspaceId}/budgets`;
   const { budgets } = stated;
-  saveFleetBudgets(
-    store.notes,
-    budgets.length === 0 ? null : { workspace: workspaceName, address, at: clock.now(), budgets },
-  );
-  return "stated";
+  const isNone = budgets.length === 0;
+  const at = clock.now();
+  saveFleetBudgets(store.notes, isNone ? null : { workspace: workspaceName, address, at, budgets });
+  return isNone ? "none" : "stated";
 }
 
 /** Creates the sync of fleet budgets. A failed request is repeated after the usual interval. */
@@ -69,8 +80,8 @@ export function createFleetSync(ports: CloudServicePorts): FleetSync {
       return "failed";
     });
     if (isEnabled !== true) return drop();
-    if (result === "stated" || result === "unsupported") tell();
-    setTimer(result === "unsupported" ? UNSUPPORTED_MS : FLEET_SYNC_MS);
+    if (result !== "failed" && result !== "held_back") tell();
+    setTimer(PAUSES_MS[result]);
   }
 
   function setTimer(delayMs: number): void {

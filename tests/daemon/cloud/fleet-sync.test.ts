@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { createManualClock, type ManualClock } from "../../../adapters/clock/manual-clock.ts";
 import { listFleetBudgets } from "../../../daemon/budgets/fleet-budgets.ts";
-import { FLEET_SYNC_MS, requestFleetBudgets } from "../../../daemon/cloud/fleet-sync.ts";
+import { FLEET_IDLE_MS, FLEET_SYNC_MS, requestFleetBudgets } from "../../../daemon/cloud/fleet-sync.ts";
 import { createMachine, type Machine, type ScriptedCloud, startScriptedCloud } from "./cloud.rig.ts";
 
 const PATH = "/v1/daemon/budgets";
@@ -59,7 +59,7 @@ describe("the sync of fleet budgets", () => {
     });
     assert.deepEqual([shop?.budget.scope, shop?.liftedUntil], [{ project: ["shop"] }, NOW + 3_600_000]);
     cloud.script(PATH, answer());
-    assert.equal(await requestFleetBudgets(machine.ports), "stated");
+    assert.equal(await requestFleetBudgets(machine.ports), "none");
     assert.deepEqual(names(), []);
   });
 
@@ -86,7 +86,7 @@ describe("the sync of fleet budgets", () => {
   it("asks while a person has paused the sync, and not while the cloud refuses the key", async () => {
     cloud.otherwise(PATH, answer());
     for (const [pausedReason, result] of [
-      ["paused_manual", "stated"],
+      ["paused_manual", "none"],
       ["paused_unauthorised", "held_back"],
       ["paused_forbidden", "held_back"],
     ] as const) {
@@ -95,7 +95,7 @@ describe("the sync of fleet budgets", () => {
     }
   });
 
-  it("asks at once and then every 30 seconds, and drops the budgets when the machine leaves the cloud", async () => {
+  it("asks at once and then every 30 seconds, every 5 minutes while no budget binds it, and drops the budgets when the machine leaves the cloud", async () => {
     cloud.otherwise(PATH, answer(stated()));
     let heard = 0;
     let hear = () => {};
@@ -116,9 +116,19 @@ describe("the sync of fleet budgets", () => {
     clock.advance(FLEET_SYNC_MS);
     await told;
     assert.equal(cloud.to(PATH).length, 2);
+    cloud.script(PATH, answer());
+    told = next();
+    clock.advance(FLEET_SYNC_MS);
+    await told;
+    clock.advance(FLEET_IDLE_MS - 1);
+    assert.equal(cloud.to(PATH).length, 3);
+    told = next();
+    clock.advance(1);
+    await told;
+    assert.deepEqual([cloud.to(PATH).length, names()], [4, ["workspace/all"]]);
     await machine.service.disconnect();
-    assert.deepEqual([heard, names()], [3, []]);
-    clock.advance(10 * FLEET_SYNC_MS);
-    assert.equal(cloud.to(PATH).length, 2);
+    assert.deepEqual([heard, names()], [5, []]);
+    clock.advance(FLEET_IDLE_MS);
+    assert.equal(cloud.to(PATH).length, 4);
   });
 });
