@@ -1,6 +1,7 @@
 import { sql, type Transaction } from "kysely";
 import type { Millis } from "../../core/values/time.ts";
 import type { CloudDatabase } from "./open-database.ts";
+import { readOrganisationRole } from "./organisations.ts";
 import type { CloudSchema, KeyScope } from "./schema.ts";
 import { inScope } from "./transaction.ts";
 
@@ -53,13 +54,11 @@ async function selectKey(trx: Transaction<CloudSchema>, workspaceId: string, tok
       "w.plan",
       "w.store_prompt_content",
       "w.deleted_at",
-      sql<boolean>`(
-        exists (select from memberships s
-          where s.workspace_id = k.workspace_id and s.user_id = k.user_id and s.removed_at is null)
-        or exists (select from organisation_members o
-          where o.organisation_id = w.organisation_id and o.user_id = k.user_id
-            and o.role in ('owner', 'admin') and o.removed_at is null)
-      )`.as("is_member"),
+      "w.organisation_id",
+      sql<boolean>`exists (select from memberships s
+        where s.workspace_id = k.workspace_id and s.user_id = k.user_id and s.removed_at is null)`.as(
+        "is_member",
+      ),
     ])
     .where("k.workspace_id", "=", workspaceId)
     .where("k.token_hash", "=", tokenHash)
@@ -69,7 +68,13 @@ async function selectKey(trx: Transaction<CloudSchema>, workspaceId: string, tok
 
 type KeyRow = NonNullable<Awaited<ReturnType<typeof selectKey>>>;
 
-function toAuthenticatedKey(workspaceId: string, row: KeyRow): AuthenticatedKey {
+/** Whether the key's owner administers the workspace's organisation. */
+async function administers(trx: Transaction<CloudSchema>, row: KeyRow): Promise<boolean> {
+  const role = await readOrganisationRole(trx, row.organisation_id, row.user_id);
+  return role === "owner" || role === "admin";
+}
+
+function toAuthenticatedKey(workspaceId: string, row: KeyRow, isMember: boolean): AuthenticatedKey {
   return {
     keyId: row.key_id,
     workspaceId,
@@ -93,7 +98,7 @@ function toAuthenticatedKey(workspaceId: string, row: KeyRow): AuthenticatedKey 
       storePromptContent: row.store_prompt_content,
       deletedAt: row.deleted_at,
     },
-    isMember: row.is_member,
+    isMember,
   };
 }
 
@@ -103,8 +108,11 @@ export async function findKey(
   workspaceId: string,
   tokenHash: Uint8Array,
 ): Promise<AuthenticatedKey | null> {
-  const row = await inScope(db, { workspaceId }, (trx) => selectKey(trx, workspaceId, tokenHash));
-  return row === undefined ? null : toAuthenticatedKey(workspaceId, row);
+  return await inScope(db, { workspaceId }, async (trx) => {
+    const row = await selectKey(trx, workspaceId, tokenHash);
+    if (row === undefined) return null;
+    return toAuthenticatedKey(workspaceId, row, row.is_member || (await administers(trx, row)));
+  });
 }
 
 /** How exact the last use of a key is, milliseconds. Decision: most requests then write nothing for it. */

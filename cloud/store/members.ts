@@ -1,11 +1,11 @@
-import { sql, type Transaction } from "kysely";
+import type { Transaction } from "kysely";
 import type { Millis } from "../../core/values/time.ts";
 import { updateOne } from "./affected-rows.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
-import { endMembership, revokeInvitationsBy } from "./organisations.ts";
+import { endMembership, readOrganisationRole, revokeInvitationsBy } from "./organisations.ts";
 import type { CloudSchema } from "./schema.ts";
-import { inScope } from "./transaction.ts";
+import { enterOrganisation, inScope } from "./transaction.ts";
 
 /** A person who can access a workspace. */
 export interface Member {
@@ -19,20 +19,51 @@ export interface Member {
 /** Lists everyone who can access a workspace, in the order they joined. */
 export async function listMembers(db: CloudDatabase, workspaceId: string): Promise<readonly Member[]> {
   return await inScope(db, { workspaceId }, async (trx) => {
-    const { rows } = await sql<{ user_id: string; role: Member["role"]; via: Member["via"]; at: Millis }>`
-      select o.user_id, 'admin' as role, 'organisation' as via, o.created_at as at
-      from organisation_members o join workspaces w on w.organisation_id = o.organisation_id
-      where w.workspace_id = ${workspaceId}::uuid and o.role in ('owner', 'admin') and o.removed_at is null
-      union all
-      select s.user_id, s.role, 'workspace' as via, s.created_at as at
-      from memberships s join workspaces w on w.workspace_id = s.workspace_id
-      where s.workspace_id = ${workspaceId}::uuid and s.removed_at is null
-        and not exists (select from organisation_members o
-          where o.organisation_id = w.organisation_id and o.user_id = s.user_id
-            and o.role in ('owner', 'admin') and o.removed_at is null)
-      order by at, user_id`.execute(trx);
-    return rows.map(({ user_id, role, via, at }) => ({ userId: user_id, role, via, joinedAt: at }));
+    const own = await trx
+      .selectFrom("memberships")
+      .select(["user_id", "role", "created_at"])
+      .where("workspace_id", "=", workspaceId)
+      .where("removed_at", "is", null)
+      .execute();
+    const members = new Map(own.map((row) => [row.user_id, toMember(row, row.role, "workspace")]));
+    for (const row of await organisationAdmins(trx, workspaceId)) {
+      members.set(row.user_id, toMember(row, "admin", "organisation"));
+    }
+    return [...members.values()].sort(
+      (one, other) => one.joinedAt - other.joinedAt || (one.userId < other.userId ? -1 : 1),
+    );
   });
+}
+
+function toMember(
+  { user_id: userId, created_at: joinedAt }: { readonly user_id: string; readonly created_at: Millis },
+  role: Member["role"],
+  via: Member["via"],
+): Member {
+  return { userId, role, via, joinedAt };
+}
+
+/** Reads the owners and admins of a workspace's organisation, which becomes the transaction's scope. */
+async function organisationAdmins(trx: Transaction<CloudSchema>, workspaceId: string) {
+  const organisationId = await organisationOf(trx, workspaceId);
+  if (organisationId === null) return [];
+  await enterOrganisation(trx, organisationId);
+  return await trx
+    .selectFrom("organisation_members")
+    .select(["user_id", "created_at"])
+    .where("organisation_id", "=", organisationId)
+    .where("role", "in", ["owner", "admin"])
+    .where("removed_at", "is", null)
+    .execute();
+}
+
+async function organisationOf(trx: Transaction<CloudSchema>, workspaceId: string): Promise<string | null> {
+  const row = await trx
+    .selectFrom("workspaces")
+    .select("organisation_id")
+    .where("workspace_id", "=", workspaceId)
+    .executeTakeFirst();
+  return row?.organisation_id ?? null;
 }
 
 /** Whether a person can access a workspace: as its member, or as owner or admin of its organisation. */
@@ -41,13 +72,18 @@ export async function reachesWorkspace(
   workspaceId: string,
   userId: string,
 ): Promise<boolean> {
-  const { rows } = await sql<{ reaches: boolean }>`
-    select exists (select from memberships
-        where workspace_id = ${workspaceId}::uuid and user_id = ${userId} and removed_at is null)
-      or exists (select from organisation_members o join workspaces w on w.organisation_id = o.organisation_id
-        where w.workspace_id = ${workspaceId}::uuid and o.user_id = ${userId}
-          and o.role in ('owner', 'admin') and o.removed_at is null) as reaches`.execute(trx);
-  return rows[0]?.reaches === true;
+  const membership = await trx
+    .selectFrom("memberships")
+    .select("role")
+    .where("workspace_id", "=", workspaceId)
+    .where("user_id", "=", userId)
+    .where("removed_at", "is", null)
+    .executeTakeFirst();
+  if (membership !== undefined) return true;
+  const organisationId = await organisationOf(trx, workspaceId);
+  if (organisationId === null) return false;
+  const role = await readOrganisationRole(trx, organisationId, userId);
+  return role === "owner" || role === "admin";
 }
 
 /** Changes a member's role in the workspace; their role in the organisation stays. False if they are not a member. */

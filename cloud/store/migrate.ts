@@ -18,6 +18,7 @@ import { limitReadings } from "./migrations/0014-limit-readings.ts";
 import { administration } from "./migrations/0015-administration.ts";
 import { bodyKeys } from "./migrations/0016-body-keys.ts";
 import { budgets } from "./migrations/0017-budgets.ts";
+import { settingsOnlyPolicies } from "./migrations/0018-settings-only-policies.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -40,6 +41,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   administration,
   bodyKeys,
   budgets,
+  settingsOnlyPolicies,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

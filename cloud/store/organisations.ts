@@ -4,7 +4,7 @@ import { updateOne } from "./affected-rows.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema, KeyScope } from "./schema.ts";
-import { enterOrganisation, enterWorkspace, inScope } from "./transaction.ts";
+import { enterOrganisation, enterWorkspace, inScope, showOrganisations } from "./transaction.ts";
 
 /** A member's role in an organisation. */
 export type OrganisationRole = "owner" | "admin" | "member";
@@ -21,19 +21,46 @@ export async function listOrganisations(
   db: CloudDatabase,
   userId: string,
 ): Promise<readonly OrganisationAccess[]> {
-  const rows = await inScope(db, { userId }, (trx) => ownOrganisations(trx, userId).execute());
-  return rows.map(({ organisation_id, name, role }) => ({ organisationId: organisation_id, name, role }));
+  return await inScope(db, { userId }, async (trx) => {
+    const own = await trx
+      .selectFrom("organisation_members")
+      .select(["organisation_id", "role"])
+      .where("user_id", "=", userId)
+      .where("removed_at", "is", null)
+      .execute();
+    if (own.length === 0) return [];
+    const roles = new Map(own.map(({ organisation_id, role }) => [organisation_id, role]));
+    await showOrganisations(trx, [...roles.keys()]);
+    const rows = await trx
+      .selectFrom("organisations")
+      .select(["organisation_id", "name"])
+      .where("organisation_id", "in", [...roles.keys()])
+      .where("deleted_at", "is", null)
+      .orderBy("name")
+      .execute();
+    return rows.map(({ organisation_id: organisationId, name }) => ({
+      organisationId,
+      name,
+      role: roles.get(organisationId) as OrganisationRole,
+    }));
+  });
 }
 
-function ownOrganisations(trx: Transaction<CloudSchema>, userId: string) {
-  return trx
-    .selectFrom("organisation_members as m")
-    .innerJoin("organisations as o", "o.organisation_id", "m.organisation_id")
-    .select(["o.organisation_id", "o.name", "m.role"])
-    .where("m.user_id", "=", userId)
-    .where("m.removed_at", "is", null)
-    .where("o.deleted_at", "is", null)
-    .orderBy("o.name");
+/** Returns a person's role in an organisation, which becomes the transaction's scope; null if they have none. */
+export async function readOrganisationRole(
+  trx: Transaction<CloudSchema>,
+  organisationId: string,
+  userId: string,
+): Promise<OrganisationRole | null> {
+  await enterOrganisation(trx, organisationId);
+  const row = await trx
+    .selectFrom("organisation_members")
+    .select("role")
+    .where("organisation_id", "=", organisationId)
+    .where("user_id", "=", userId)
+    .where("removed_at", "is", null)
+    .executeTakeFirst();
+  return row?.role ?? null;
 }
 
 /** Finds an organisation with the person's role; null if it is unknown or deleted, or they are not a member. */

@@ -1,5 +1,6 @@
 import { sql, type Transaction } from "kysely";
 import { DatabaseError } from "../../core/ports/postgres.ts";
+import { isUuid } from "../../core/values/uuid.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -27,11 +28,7 @@ export async function inScope<T>(
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await db.transaction().execute(async (trx) => {
-        await sql`select
-          set_config('role', ${role}, true),
-          set_config('meter.workspace_id', ${scope.workspaceId ?? ""}, true),
-          set_config('meter.organisation_id', ${scope.organisationId ?? ""}, true),
-          set_config('meter.user_id', ${scope.userId ?? ""}, true)`.execute(trx);
+        await enterScope(trx, role, scope);
         return await work(trx);
       });
     } catch (error) {
@@ -50,14 +47,36 @@ export async function inSnapshot<T>(
   return await db.transaction().execute(async (trx) => {
     // Must be the transaction's first statement.
     await sql.raw("set transaction isolation level repeatable read, read only").execute(trx);
-    await sql`select
-      set_config('role', 'meter_app', true),
-      set_config('meter.workspace_id', ${workspaceId}, true),
-      set_config('meter.organisation_id', '', true),
-      set_config('meter.user_id', '', true),
-      set_config('statement_timeout', '0', true)`.execute(trx);
+    await enterScope(trx, "meter_app", { workspaceId });
+    await sql`select set_config('statement_timeout', '0', true)`.execute(trx);
     return await read(trx);
   });
+}
+
+/**
+ * Sets the role and the scope, for the rest of the transaction. The ids of a workspace and an organisation are messages of their own:
+ * a cluster sends `set local` to the shards, but not `set_config()`. A person's id is read only where the tables are not distributed.
+ */
+async function enterScope(
+  trx: Transaction<CloudSchema>,
+  role: "meter_app" | "meter_purge",
+  { workspaceId, organisationId, userId }: TenantScope,
+): Promise<void> {
+  await sql`select
+    set_config('role', ${role}, true),
+    set_config('meter.workspace_id', '', true),
+    set_config('meter.organisation_id', '', true),
+    set_config('meter.user_id', ${userId ?? ""}, true)`.execute(trx);
+  if (workspaceId !== undefined) await enterWorkspace(trx, workspaceId);
+  if (organisationId !== undefined) await enterOrganisation(trx, organisationId);
+}
+
+/** Sets a setting to ids, for the rest of the transaction. `set local` takes no parameters, so the ids must be UUIDs. */
+async function setLocal(trx: Transaction<CloudSchema>, name: string, ids: readonly string[]): Promise<void> {
+  for (const id of ids) if (!isUuid(id)) throw new RangeError(`${name} is not a UUID: ${JSON.stringify(id)}`);
+  await sql
+    .raw(`set local ${name} = '${name.endsWith("_ids") ? `{${ids.join(",")}}` : ids.join("")}'`)
+    .execute(trx);
 }
 
 /** Sets the role, for the rest of the transaction. */
@@ -67,7 +86,7 @@ export async function enterRole(trx: Transaction<CloudSchema>, role: "meter_app"
 
 /** Sets the workspace of the transaction's scope, for the rest of the transaction. */
 export async function enterWorkspace(trx: Transaction<CloudSchema>, workspaceId: string): Promise<void> {
-  await sql`select set_config('meter.workspace_id', ${workspaceId}, true)`.execute(trx);
+  await setLocal(trx, "meter.workspace_id", [workspaceId]);
 }
 
 /** Sets the organisation of the transaction's scope, for the rest of the transaction. */
@@ -75,5 +94,21 @@ export async function enterOrganisation(
   trx: Transaction<CloudSchema>,
   organisationId: string,
 ): Promise<void> {
-  await sql`select set_config('meter.organisation_id', ${organisationId}, true)`.execute(trx);
+  await setLocal(trx, "meter.organisation_id", [organisationId]);
+}
+
+/** Lets the transaction read the rows of these workspaces in `workspaces`. */
+export async function showWorkspaces(
+  trx: Transaction<CloudSchema>,
+  workspaceIds: readonly string[],
+): Promise<void> {
+  await setLocal(trx, "meter.workspace_ids", workspaceIds);
+}
+
+/** Lets the transaction read the rows of these organisations in `organisations`. */
+export async function showOrganisations(
+  trx: Transaction<CloudSchema>,
+  organisationIds: readonly string[],
+): Promise<void> {
+  await setLocal(trx, "meter.organisation_ids", organisationIds);
 }

@@ -1,7 +1,9 @@
-import { sql } from "kysely";
+import type { Selectable } from "kysely";
 import type { Plan } from "../../core/values/plan.ts";
 import type { CloudDatabase } from "./open-database.ts";
-import { inScope } from "./transaction.ts";
+import { type OrganisationRole, readOrganisationRole } from "./organisations.ts";
+import type { CloudSchema } from "./schema.ts";
+import { enterOrganisation, inScope, showWorkspaces } from "./transaction.ts";
 
 /** A workspace in service, with the caller's role in it. */
 export interface WorkspaceAccess {
@@ -19,24 +21,24 @@ export interface WorkspaceAccess {
   readonly isOrganisationOwner: boolean;
 }
 
-const ACCESS_COLUMNS = sql`w.workspace_id, w.organisation_id, w.name, w.plan, w.store_prompt_content,
-  w.data_retention_days, w.audit_log_retention_days, w.reporting_zone, o.role as organisation_role, s.role as workspace_role`;
+const ACCESS_COLUMNS = [
+  "workspace_id",
+  "organisation_id",
+  "name",
+  "plan",
+  "store_prompt_content",
+  "data_retention_days",
+  "audit_log_retention_days",
+  "reporting_zone",
+] as const;
 
-interface AccessRow {
-  workspace_id: string;
-  organisation_id: string;
-  name: string;
-  plan: Plan;
-  store_prompt_content: boolean;
-  data_retention_days: number;
-  audit_log_retention_days: number;
-  reporting_zone: string;
-  organisation_role: "owner" | "admin" | "member" | null;
-  workspace_role: "admin" | "member" | null;
+type AccessRow = Pick<Selectable<CloudSchema["workspaces"]>, (typeof ACCESS_COLUMNS)[number]>;
+
+/** A person's roles that decide about a workspace; null: none. */
+interface Roles {
+  readonly workspace: "admin" | "member" | null;
+  readonly organisation: OrganisationRole | null;
 }
-
-/** Who can access a workspace: its members, and the owners and admins of its organisation. */
-const HAS_ACCESS = sql`w.deleted_at is null and (s.role is not null or o.role in ('owner', 'admin'))`;
 
 /** Finds a workspace with the person's role; null if it is unknown or deleted, or they cannot access it. */
 export async function findWorkspaceAccess(
@@ -44,52 +46,72 @@ export async function findWorkspaceAccess(
   userId: string,
   workspaceId: string,
 ): Promise<WorkspaceAccess | null> {
-  const rows = await inScope(db, { workspaceId, userId }, async (trx) => {
-    const found = await sql<AccessRow>`
-      select ${ACCESS_COLUMNS} from workspaces w
-      left join memberships s
-        on s.workspace_id = w.workspace_id and s.user_id = ${userId} and s.removed_at is null
-      left join organisation_members o
-        on o.organisation_id = w.organisation_id and o.user_id = ${userId} and o.removed_at is null
-      where w.workspace_id = ${workspaceId}::uuid and ${HAS_ACCESS}`.execute(trx);
-    return found.rows;
+  return await inScope(db, { workspaceId, userId }, async (trx) => {
+    const workspace = await trx
+      .selectFrom("workspaces")
+      .select(ACCESS_COLUMNS)
+      .where("workspace_id", "=", workspaceId)
+      .where("deleted_at", "is", null)
+      .executeTakeFirst();
+    if (workspace === undefined) return null;
+    const membership = await trx
+      .selectFrom("memberships")
+      .select("role")
+      .where("workspace_id", "=", workspaceId)
+      .where("user_id", "=", userId)
+      .where("removed_at", "is", null)
+      .executeTakeFirst();
+    const organisation = await readOrganisationRole(trx, workspace.organisation_id, userId);
+    return toAccess(workspace, { workspace: membership?.role ?? null, organisation });
   });
-  return rows[0] === undefined ? null : toAccess(rows[0]);
 }
 
 /** Lists the workspaces that a person can access, by name. */
 export async function listWorkspaces(db: CloudDatabase, userId: string): Promise<readonly WorkspaceAccess[]> {
-  // Row-level security shows a person's own memberships, and the workspaces of those and of one organisation at a time.
-  const organisations = await inScope(db, { userId }, (trx) =>
-    trx
-      .selectFrom("organisation_members")
-      .select("organisation_id")
+  return await inScope(db, { userId }, async (trx) => {
+    const memberships = await trx
+      .selectFrom("memberships")
+      .select(["workspace_id", "role"])
       .where("user_id", "=", userId)
-      .where("role", "in", ["owner", "admin"])
       .where("removed_at", "is", null)
-      .execute(),
-  );
-  const found = new Map<string, WorkspaceAccess>();
-  for (const organisationId of [null, ...organisations.map(({ organisation_id }) => organisation_id)]) {
-    const scope = organisationId === null ? { userId } : { userId, organisationId };
-    const rows = await inScope(db, scope, async (trx) => {
-      const listed = await sql<AccessRow>`
-        select ${ACCESS_COLUMNS} from workspaces w
-        left join memberships s
-          on s.workspace_id = w.workspace_id and s.user_id = ${userId} and s.removed_at is null
-        left join organisation_members o
-          on o.organisation_id = w.organisation_id and o.user_id = ${userId} and o.removed_at is null
-        where ${HAS_ACCESS}`.execute(trx);
-      return listed.rows;
+      .execute();
+    const organisations = await trx
+      .selectFrom("organisation_members")
+      .select(["organisation_id", "role"])
+      .where("user_id", "=", userId)
+      .where("removed_at", "is", null)
+      .execute();
+    const workspaces = new Map<string, AccessRow>();
+    const select = () => trx.selectFrom("workspaces").select(ACCESS_COLUMNS).where("deleted_at", "is", null);
+    for (const { organisation_id: id, role } of organisations) {
+      if (role === "member") continue;
+      await enterOrganisation(trx, id);
+      for (const row of await select().where("organisation_id", "=", id).execute())
+        workspaces.set(row.workspace_id, row);
+    }
+    const ids = memberships.map(({ workspace_id }) => workspace_id);
+    if (ids.length > 0) {
+      await showWorkspaces(trx, ids);
+      for (const row of await select().where("workspace_id", "in", ids).execute())
+        workspaces.set(row.workspace_id, row);
+    }
+    const roleIn = new Map(memberships.map((row) => [row.workspace_id, row.role]));
+    const roleOf = new Map(organisations.map((row) => [row.organisation_id, row.role]));
+    const found = [...workspaces.values()].flatMap((row) => {
+      const roles = {
+        workspace: roleIn.get(row.workspace_id) ?? null,
+        organisation: roleOf.get(row.organisation_id) ?? null,
+      };
+      return toAccess(row, roles) ?? [];
     });
-    for (const row of rows) found.set(row.workspace_id, toAccess(row));
-  }
-  return [...found.values()].sort((one, other) => one.name.localeCompare(other.name, "en"));
+    return found.sort((one, other) => one.name.localeCompare(other.name, "en"));
+  });
 }
 
-function toAccess(row: AccessRow): WorkspaceAccess {
-  const { organisation_role: organisationRole, workspace_role: workspaceRole } = row;
-  const runsOrganisation = organisationRole === "owner" || organisationRole === "admin";
+/** Returns the access that a person's roles give; null for none. */
+function toAccess(row: AccessRow, roles: Roles): WorkspaceAccess | null {
+  const runsOrganisation = roles.organisation === "owner" || roles.organisation === "admin";
+  if (roles.workspace === null && !runsOrganisation) return null;
   return {
     workspaceId: row.workspace_id,
     organisationId: row.organisation_id,
@@ -99,7 +121,7 @@ function toAccess(row: AccessRow): WorkspaceAccess {
     dataRetentionDays: row.data_retention_days,
     auditLogRetentionDays: row.audit_log_retention_days,
     reportingZone: row.reporting_zone,
-    role: runsOrganisation || workspaceRole === "admin" ? "admin" : "member",
-    isOrganisationOwner: organisationRole === "owner",
+    role: runsOrganisation || roles.workspace === "admin" ? "admin" : "member",
+    isOrganisationOwner: roles.organisation === "owner",
   };
 }

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { sql } from "kysely";
+import { enterOrganisation, inScope, showWorkspaces } from "../../../cloud/store/transaction.ts";
+import { describeOnEngines, type TestDatabase } from "../kit/engines.ts";
+import { OTHER, WORKSPACE } from "../kit/tenant-rows.ts";
+
+describeOnEngines("inScope()", (engine) => {
+  let test: TestDatabase;
+  before(async () => {
+    test = await engine.open({ maxConnections: 1 });
+  });
+  after(() => test.close());
+
+  const settings = sql<Record<string, string>>`select current_user as role,
+    current_setting('meter.workspace_id', true) as workspace, current_setting('meter.organisation_id', true) as organisation,
+    current_setting('meter.user_id', true) as person`;
+
+  it("sets the role and the whole scope, and nothing of an earlier one", async () => {
+    const scope = { workspaceId: WORKSPACE, organisationId: OTHER, userId: "o'neill" };
+    const seen = async (given: Parameters<typeof inScope>[1]) =>
+      await inScope(test.db, given, async (trx) => (await settings.execute(trx)).rows[0]);
+    assert.deepEqual(await seen(scope), {
+      role: "meter_app",
+      workspace: WORKSPACE,
+      organisation: OTHER,
+      person: "o'neill",
+    });
+    assert.deepEqual(await seen({}), { role: "meter_app", workspace: "", organisation: "", person: "" });
+  });
+
+  it("refuses an id that is not a UUID, since `set local` takes no parameter", async () => {
+    for (const workspaceId of ["", "x", `${WORKSPACE}'; select '`]) {
+      await assert.rejects(
+        inScope(test.db, { workspaceId }, async () => {}),
+        RangeError,
+      );
+    }
+    await assert.rejects(
+      inScope(test.db, {}, (trx) => enterOrganisation(trx, "}")),
+      RangeError,
+    );
+    await assert.rejects(
+      inScope(test.db, {}, (trx) => showWorkspaces(trx, [WORKSPACE, "}"])),
+      RangeError,
+    );
+  });
+
+  it("prepares no statement for each workspace", async () => {
+    const prepared = async () => {
+      const { rows } = await sql<{ n: string }>`select count(*) as n from pg_prepared_statements
+        where statement ilike 'set local%'`.execute(test.db);
+      return rows[0]?.n;
+    };
+    for (const workspaceId of [WORKSPACE, OTHER]) await inScope(test.db, { workspaceId }, async () => {});
+    assert.equal(await prepared(), "0");
+  });
+});
