@@ -2,6 +2,7 @@ import { sql, type Transaction } from "kysely";
 import type { BudgetInput } from "../../core/budgets/parse-budget.ts";
 import type { FleetSubject } from "../../core/budgets/parse-fleet-budget.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { updateOne } from "./affected-rows.ts";
 import { type AuditEventKind, addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
@@ -136,12 +137,13 @@ export const changeBudgetTerms = (
   withBudget(db, workspaceId, budgetId, change, async (trx, { terms: before }) => {
     const after = JSON.stringify({ ...terms, name: undefined });
     if (after === JSON.stringify({ ...before, name: undefined })) return null;
-    await trx
-      .updateTable("budgets")
-      .set({ terms: JSON.stringify(terms) })
-      .where("workspace_id", "=", workspaceId)
-      .where("budget_id", "=", budgetId)
-      .execute();
+    await updateOne(
+      trx
+        .updateTable("budgets")
+        .set({ terms: JSON.stringify(terms) })
+        .where("workspace_id", "=", workspaceId)
+        .where("budget_id", "=", budgetId),
+    );
     return ["budget_changed", { ...termDetails(terms), ...termDetails(before, "_before") }];
   });
 
@@ -155,12 +157,13 @@ export const markBudget = (
   change: Change,
 ): Promise<boolean> =>
   withBudget(db, workspaceId, budgetId, change, async (trx) => {
-    await trx
-      .updateTable("budgets")
-      .set({ is_paused: isPaused, lifted_until: liftedUntil })
-      .where("workspace_id", "=", workspaceId)
-      .where("budget_id", "=", budgetId)
-      .execute();
+    await updateOne(
+      trx
+        .updateTable("budgets")
+        .set({ is_paused: isPaused, lifted_until: liftedUntil })
+        .where("workspace_id", "=", workspaceId)
+        .where("budget_id", "=", budgetId),
+    );
     return [kind, details];
   });
 
