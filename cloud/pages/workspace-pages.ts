@@ -11,6 +11,7 @@ import { redirectTo } from "./page-parts.ts";
 import { showPeople } from "./people-page.ts";
 import { readRequestBody, showAuditRequests, showRequest, showRequests } from "./requests-page.ts";
 import { changeSettings, showSettings } from "./settings-page.ts";
+import { showWorkspaceStatement } from "./statement-page.ts";
 import { showUsagePage } from "./usage-pages.ts";
 import type { PageCall, WorkspacePage } from "./workspace-page.ts";
 
@@ -38,6 +39,8 @@ export const WORKSPACE_PAGES: readonly (readonly WorkspacePage[])[] = [
     usagePage("/models", "Models"),
     { path: "/machines", name: "Machines", get: showMachines, post: changeMachines },
     { path: "/people", name: "People", get: showPeople },
+    { path: "/statement", name: "Statement", get: showWorkspaceStatement },
+    { path: "/statement/:month", get: showWorkspaceStatement },
   ],
   [{ path: "/budgets", name: "Budgets", get: showBudgets, post: changeBudgets }],
   [

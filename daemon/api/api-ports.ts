@@ -26,6 +26,8 @@ export interface ApiPorts {
   token: string;
   /** Compares two secrets in constant time. */
   equalSecrets(one: string, other: string): boolean;
+  /** Returns the SHA-256 of a text's UTF-8, lower-case hex. */
+  sha256Hex(text: string): string;
   /** Finds the owner of a connection. Null where the platform can't tell. */
   owners: ConnectionOwnerLookup | null;
   /** The file of the certificate that programs should trust, for the local page. */

@@ -27,6 +27,7 @@ import { readNow } from "./read-now.ts";
 import { readRequests, requestListQuery } from "./read-requests.ts";
 import { readSession, readSessions } from "./read-sessions.ts";
 import { parametersOf, placeOf, showPage, toolsOf, viewOf } from "./show-page.ts";
+import { answerStatement } from "./statement.ts";
 import { showUsagePage } from "./usage-pages.ts";
 
 /** The most requests in one file. */
@@ -49,6 +50,8 @@ export function createLocalPages(ports: ApiPorts): Hono {
   routes.get("/requests/:id", (context) => showRequest(ports, context, context.req.param("id")));
   routes.get("/sessions", (context) => showSessions(ports, context));
   routes.get("/sessions/:id", (context) => showSession(ports, context, context.req.param("id")));
+  routes.get("/statement", (context) => answerStatement(ports, context, null));
+  routes.get("/statement/:month", (context) => answerStatement(ports, context, context.req.param("month")));
   routes.get("/limits", (context) => showLimits(ports, context));
   routes.get("/coverage", (context) => showCoverage(ports, context));
   return routes;

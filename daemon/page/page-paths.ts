@@ -17,12 +17,13 @@ export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
     { path: "/limits", name: "Limits" },
     { path: "/coverage", name: "Coverage" },
   ],
+  [{ path: "/statement", name: "Statement" }],
 ];
 
 const paths = new Set(NAVIGATION.flat().map(({ path }) => path));
 
 /** The lists whose items have pages. */
-const LISTS = ["/requests/", "/sessions/"];
+const LISTS = ["/requests/", "/sessions/", "/statement/"];
 
 /** Whether the path is a page of the dashboard, to which a person may navigate. */
 export const isPagePath = (path: string): boolean =>

@@ -40,7 +40,8 @@ export async function showUsagePage(ports: ApiPorts, context: Context, show: Sho
   return context.body(shown.text, 200, { "content-type": shown.type });
 }
 
-function createUsageHost(ports: ApiPorts, context: Context): UsageHost {
+/** Creates what pages about usage need, for one request of a page. */
+export function createUsageHost(ports: ApiPorts, context: Context): UsageHost {
   const { store } = ports;
   return {
     ...placeOf(ports),

@@ -1,4 +1,5 @@
 import { createManualClock, type ManualClock } from "../../../adapters/clock/manual-clock.ts";
+import { sha256Hex } from "../../../adapters/crypto/node-crypto.ts";
 import type { ConnectionOwner } from "../../../core/ports/connection-owner.ts";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
@@ -69,6 +70,7 @@ export async function openApi(
     allowedHosts: new Set([HOST, "localhost:8765", "[::1]:8765"]),
     allowedOrigins: new Set([DASHBOARD]),
     token: "right",
+    sha256Hex,
     equalSecrets: (one, other) => one === other,
     owners: owner === null ? null : { ownerOf: async () => owner },
     port: () => 8765,

@@ -32,6 +32,7 @@ const PAGES = [
   "/now",
   "/requests",
   "/sessions",
+  "/statement/2026-05",
 ];
 
 describe("the local dashboard", () => {
@@ -163,6 +164,18 @@ describe("the local dashboard", () => {
       assert.ok(text.includes(`Set NODE_EXTRA_CA_CERTS to ${named} where it is started.`));
       assert.match(text, /<pre tabindex="0">meter run -- &lt;command&gt;<\/pre>/);
     }
+  });
+
+  it("has a statement for each month, and leads to the last one that has ended", async () => {
+    const { answer } = await pageOf(() => {}, "/statement");
+    assert.deepEqual([answer.status, answer.headers.get("location")], [303, "/statement/2026-04"]);
+    const record = sampleRecord({ requestedAt: noon });
+    const { text } = await pageOf((store) => store.records.insert([record]), "/statement/2026-05");
+    assert.match(text, /Statement for May 2026/);
+    assert.match(text, /<code>[0-9a-f]{64}<\/code>/);
+    assert.equal((await pageOf(() => {}, "/statement/2026-06")).answer.status, 404);
+    const file = await pageOf(() => {}, "/statement/2026-05?format=json");
+    assert.equal(JSON.parse(file.text).subject, "this machine");
   });
 
   it("shows no table of gaps if everything was metered", async () => {

@@ -1,0 +1,162 @@
+import { html } from "hono/html";
+import { parseSums } from "../../core/pricing/view/usage-sums.ts";
+import { formatCount } from "../../core/values/text/format-count.ts";
+import type { UsageAnswer } from "../../core/wire/usage.ts";
+import { renderBars } from "../chart/bars.ts";
+import { renderUsd } from "../figures.ts";
+import { formatPermille, formatShortUsd } from "../formats.ts";
+import type { Html } from "../html.ts";
+import { renderName } from "../names.ts";
+
+/** Where the price of a model came from. */
+export interface StatementRate {
+  readonly provider: string;
+  readonly model: string;
+  /** Such as a price list, or `bundled`. */
+  readonly source: string;
+  /** The date on which the source stated it; null if it is not known. */
+  readonly statedOn: string | null;
+}
+
+/** What a statement says about one month. */
+export interface Statement {
+  /** The month, `2026-11`. */
+  readonly month: string;
+  /** The month in words. */
+  readonly title: string;
+  /** The workspace or the machine. */
+  readonly subject: string;
+  /** By project, then by model, with the days of the month as buckets. */
+  readonly usage: UsageAnswer;
+  /** By person; null on a machine. */
+  readonly people: UsageAnswer | null;
+  /** The sources of the rates of the month's models. */
+  readonly rates: readonly StatementRate[];
+  /** Whether the month has ended. */
+  readonly isComplete: boolean;
+}
+
+type Sums = UsageAnswer["totals"];
+
+/** Returns a statement's content as JSON with sorted parts, so that equal statements give equal text. */
+export function statementContent({ month, subject, usage, people, rates, isComplete }: Statement): string {
+  const { tz, period, totals, buckets, rows, caveats, coverage } = usage;
+  return JSON.stringify({
+    statement: "meter usage",
+    version: 1,
+    month,
+    subject,
+    time_zone: tz,
+    from: period.from,
+    to: period.to,
+    is_complete: isComplete,
+    totals,
+    days: buckets.map((bucket) => ({ day: bucket.label, totals: bucket.totals })),
+    projects: rows.map((row) => ({
+      project: row.label,
+      totals: row.totals,
+      models: row.cells.map((cell) => ({ model: cell.label, totals: cell.totals })),
+    })),
+    people: people?.rows.map((row) => ({ person: row.label, totals: row.totals })) ?? null,
+    caveats: caveats.map(({ kind, requests, sentence }) => ({ kind, requests, sentence })),
+    coverage: coverage && { metered: coverage.metered, seen: coverage.seen, permille: coverage.permille },
+    rates,
+  });
+}
+
+/** Renders a statement for the screen and for paper. `digest` is the SHA-256 of its content, lower-case hex. */
+export function renderStatement(statement: Statement, digest: string): Html {
+  const { title, subject, usage, isComplete } = statement;
+  return html`<article class="statement">
+<section class="panel"><h2>Statement for ${title}</h2>
+<dl class="facts"><dt>Of</dt><dd>${renderName(subject)}</dd><dt>Period</dt><dd>${usage.period.label} (${usage.tz})</dd>${isComplete ? "" : html`<dt>State</dt><dd>The month has not ended.</dd>`}</dl>
+${renderTotals(usage)}</section>
+${renderDays(usage)}
+${renderProjects(usage)}
+${statement.people === null ? "" : renderPeople(statement.people)}
+${renderNotes(statement, digest)}
+</article>`;
+}
+
+function renderTotals({ totals, coverage }: UsageAnswer): Html {
+  const { unknownBillingPicoUsd } = parseSums(totals);
+  const tokens = [
+    totals.prompt_tokens,
+    totals.cache_read_tokens,
+    totals.cache_write_tokens,
+    totals.completion_tokens,
+  ];
+  const sum = tokens.reduce<number>((all, each) => all + (each ?? 0), 0);
+  return html`<dl class="facts"><dt>Spent</dt><dd><strong>${renderUsd(BigInt(totals.spent_pico_usd))}</strong></dd>
+<dt>Plan usage</dt><dd>${renderUsd(BigInt(totals.plan_usage_pico_usd))} at API prices, covered by plans</dd>
+${unknownBillingPicoUsd === 0n ? "" : html`<dt>Unknown payer</dt><dd>${renderUsd(unknownBillingPicoUsd)}</dd>`}
+<dt>Requests</dt><dd>${formatCount(totals.requests)}, ${formatCount(totals.failed_requests)} failed</dd>
+<dt>Tokens</dt><dd>${formatCount(sum)}</dd>
+<dt>Coverage</dt><dd>${coverage === null || coverage.permille === null ? "not known" : `${formatPermille(coverage.permille)}: ${formatCount(coverage.metered)} of ${formatCount(coverage.seen)} calls`}</dd></dl>`;
+}
+
+/** The top of a chart of a month without cost. */
+const EMPTY_CEILING = 1_000_000_000_000n;
+
+function renderDays({ buckets, tz }: UsageAnswer): Html {
+  if (buckets.length === 0) return html``;
+  return html`<section class="panel" aria-labelledby="days-title"><h2 id="days-title">By day</h2>${renderBars(
+    {
+      id: "days",
+      title: "Cost per day",
+      heading: `Day (${tz})`,
+      series: [
+        { name: "Spent", colour: 0 },
+        { name: "Plan usage", colour: 6 },
+      ],
+      bars: buckets.map(({ label, totals }) => ({
+        label,
+        axisLabel: label.replace(/^\d{4}-(?=\d\d-\d\d)/, ""),
+        values: [BigInt(totals.spent_pico_usd), BigInt(totals.plan_usage_pico_usd)],
+      })),
+      ceilingIfEmpty: EMPTY_CEILING,
+      format: formatShortUsd,
+      render: renderUsd,
+    },
+  )}</section>`;
+}
+
+const HEAD = html`<th scope="col" class="num desk">Requests</th><th scope="col" class="num">Spent</th><th scope="col" class="num">Plan usage</th>`;
+
+const renderSums = ({ requests, spent_pico_usd: spent, plan_usage_pico_usd: plan }: Sums): Html =>
+  html`<td class="num desk">${formatCount(requests)}</td><td class="num">${renderUsd(BigInt(spent))}</td><td class="num">${renderUsd(BigInt(plan))}</td>`;
+
+const renderFoot = (totals: Sums): Html =>
+  html`<tfoot><tr><th scope="row">Total</th>${renderSums(totals)}</tr></tfoot>`;
+
+function renderProjects({ rows, totals }: UsageAnswer): Html {
+  return html`<section class="panel long" aria-labelledby="projects-title"><h2 id="projects-title">Projects and models</h2>
+<div class="scroll"><table aria-label="Projects and models"><thead><tr><th scope="col">Project, model</th>${HEAD}</tr></thead>${rows.map(
+    (row) =>
+      html`<tbody><tr class="whole"><th scope="row" class="name"><strong>${renderName(row.label)}</strong></th>${renderSums(row.totals)}</tr>${row.cells.map(
+        (cell) =>
+          html`<tr><th scope="row" class="name part">${renderName(cell.label)}</th>${renderSums(cell.totals)}</tr>`,
+      )}</tbody>`,
+  )}${renderFoot(totals)}</table></div></section>`;
+}
+
+const renderPeople = ({ rows, totals }: UsageAnswer): Html =>
+  html`<section class="panel long" aria-labelledby="people-title"><h2 id="people-title">People</h2>
+<div class="scroll"><table aria-label="People"><thead><tr><th scope="col">Person</th>${HEAD}</tr></thead><tbody>${rows.map(
+    (row) =>
+      html`<tr><th scope="row" class="name">${renderName(row.label)}</th>${renderSums(row.totals)}</tr>`,
+  )}</tbody>${renderFoot(totals)}</table></div></section>`;
+
+function renderNotes({ usage: { caveats }, rates }: Statement, digest: string): Html {
+  return html`<section class="panel long" aria-labelledby="notes-title"><h2 id="notes-title">Notes</h2>
+${caveats.length === 0 ? html`<p>Every request has a known price and complete usage.</p>` : html`<ul class="plain">${caveats.map(({ sentence }) => html`<li>${sentence}</li>`)}</ul>`}
+${
+  rates.length === 0
+    ? ""
+    : html`<h3>Sources of rates</h3><div class="scroll"><table aria-label="Sources of rates"><thead><tr><th scope="col">Model</th><th scope="col">Source</th></tr></thead><tbody>${rates.map(
+        ({ provider, model, source, statedOn }) =>
+          html`<tr><th scope="row" class="name">${renderName(model)}<span class="sub">${renderName(provider)}</span></th><td class="name">${renderName(source)}${statedOn === null ? "" : `, ${statedOn}`}</td></tr>`,
+      )}</tbody></table></div>`
+}
+<h3>SHA-256</h3><p><code>${digest}</code></p><p class="quiet">Of this statement as JSON, which the link below this page downloads. A later statement of the same month with another digest has other figures.</p></section>`;
+}

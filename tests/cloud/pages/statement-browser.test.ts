@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Browser } from "playwright-core";
+import { sha256Hex } from "../../../adapters/crypto/node-crypto.ts";
+import { type Served, serve } from "../../../adapters/http/serve.ts";
+import { DAY_MS } from "../../../core/values/time.ts";
+import { findBarriers, NARROW } from "../../browser/barriers.rig.ts";
+import {
+  BROWSER_PATIENCE_MS,
+  BROWSER_SUITE_TIMEOUT_MS,
+  launchChromium,
+  withoutChromium,
+} from "../../browser/chromium.rig.ts";
+import { readPdf } from "../../browser/pdf-text.rig.ts";
+import { batch, type CloudRig, createRig, json, record, START } from "../kit/cloud-rig.ts";
+import { pgliteEngine } from "../kit/engines.ts";
+import { look } from "./look-at-page.rig.ts";
+
+/** Sizes of paper in points. */
+const PAPERS = { A4: [595, 842], Letter: [612, 792] } as const;
+
+describe("the statement of a month in Chromium", {
+  skip: await withoutChromium(),
+  timeout: BROWSER_SUITE_TIMEOUT_MS,
+}, () => {
+  let rig: CloudRig;
+  let served: Served;
+  let browser: Browser;
+  let baseUrl: string;
+  let app: ReturnType<CloudRig["app"]> | null = null;
+  before(async () => {
+    served = await serve(
+      (request, peer) => app?.fetch(request, peer) ?? new Response(null, { status: 503 }),
+      { host: "127.0.0.1", port: 0 },
+    );
+    baseUrl = `http://127.0.0.1:${served.port}`;
+    rig = await createRig(pgliteEngine(), { config: { baseUrl } });
+    app = rig.app({ baseUrl, rateLimits: { perKey: 1e6, perUser: 1e6 } });
+    browser = await launchChromium();
+  });
+  after(async () => {
+    await browser?.close();
+    await served?.close(0);
+    await rig?.close();
+  });
+
+  it("prints on A4 and Letter with its total, all projects and its digest, and has no barrier", async () => {
+    const workspace = await rig.addWorkspace({ plan: "team" });
+    const person = await rig.personIn(workspace, "member");
+    const calls = Array.from({ length: 120 }, (_, n) =>
+      record(rig.uuid(), {
+        ...{ provider: "anthropic", model: n % 2 === 0 ? "claude-sonnet-4-5" : "claude-opus-4-5" },
+        ...{
+          project: `project-${String(n % 40).padStart(2, "0")}`,
+          billing_mode: n % 4 === 3 ? "plan" : "metered",
+        },
+        requested_at: new Date(START - (n % 20) * DAY_MS).toISOString(),
+        ...{ prompt_tokens: 10_000 + 100 * n, completion_tokens: 500, cache_read_tokens: 0 },
+        ...{ cache_write_tokens: 0, thinking_tokens: 0, tokens_complete: true, http_status: 200 },
+      }),
+    );
+    await rig.call("POST", "/v1/requests/batch", workspace.token, batch(...calls));
+    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+    await context.addCookies([{ name: "session", value: person.token, url: baseUrl }]);
+    const page = await context.newPage();
+    page.setDefaultTimeout(BROWSER_PATIENCE_MS);
+    const said: string[] = [];
+    page.on("console", (message) => said.push(message.text()));
+    const address = `${baseUrl}/w/${workspace.id}/statement/2026-11`;
+    assert.equal((await page.goto(address))?.status(), 200);
+
+    const total = await page.locator("dd strong data").textContent();
+    const usage = await json(
+      rig.call("GET", `/v1/workspaces/${workspace.id}/usage?from=2026-11-01&to=2026-12-01`, person.token),
+    );
+    assert.equal(
+      await page.locator("dd strong data").getAttribute("value"),
+      String(Number(usage.totals.spent_pico_usd) / 1e12),
+    );
+    const file = await (
+      await app?.request(`/w/${workspace.id}/statement/2026-11?format=json`, {
+        headers: { cookie: `session=${person.token}` },
+      })
+    )?.text();
+    const digest = sha256Hex(file ?? "");
+    for (const [format, [width, height]] of Object.entries(PAPERS)) {
+      const pages = readPdf(await page.pdf({ format, printBackground: true }));
+      assert.ok(pages.length >= 2 && pages.length <= 6, `${format}: ${pages.length} pages`);
+      for (const each of pages) {
+        assert.ok(Math.abs(each.width - width) < 2 && Math.abs(each.height - height) < 2, format);
+        assert.notEqual(each.text, "");
+      }
+      const text = pages.map((each) => each.text).join("");
+      assert.match(text, /StatementforNovember2026/);
+      assert.ok(text.includes(total ?? "?"), `${format} lacks ${total}`);
+      for (let n = 0; n < 40; n += 1)
+        assert.ok(text.includes(`project-${String(n).padStart(2, "0")}`), `${format} lacks project ${n}`);
+      assert.ok(text.includes(digest), `${format} lacks the digest`);
+      assert.ok(!text.includes("Connectamachine") && !text.includes("CopyasMarkdown"), format);
+    }
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width: 1440, height: 900 });
+      assert.deepEqual(await findBarriers(page), [], colorScheme);
+    }
+    await page.setViewportSize({ width: 390, height: 844 });
+    assert.deepEqual(await findBarriers(page, NARROW), []);
+    await look(page, "statement");
+    assert.deepEqual(said, []);
+    await context.close();
+  });
+});

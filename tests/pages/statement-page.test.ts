@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { html } from "hono/html";
+import { sha256Hex } from "../../adapters/crypto/node-crypto.ts";
+import { loadBundledRates } from "../../core/pricing/bundled-rates.ts";
+import { createPriceBook } from "../../core/pricing/price-book.ts";
+import { answerUsage, type UsageGroup } from "../../core/pricing/view/usage-answer.ts";
+import { planUsage } from "../../core/pricing/view/usage-plan.ts";
+import type { UsageQuery } from "../../core/pricing/view/usage-query.ts";
+import { emptySums } from "../../core/pricing/view/usage-sums.ts";
+import { findZone } from "../../core/values/zone.ts";
+import { type StatementHost, type StatementPage, showStatement } from "../../pages/statement-page.ts";
+import type { UsageHost } from "../../pages/usage-host.ts";
+
+const NOW = Date.UTC(2026, 10, 23, 12);
+const USD = 1_000_000_000_000n;
+const HOSTILE = `<b>"'&`;
+
+/** The requests of the host: project, model, provider, person, day of November and cost. */
+const CALLS = [
+  ["apollo", "claude-opus-4-5", "anthropic", "ann", 1, 5n],
+  ["apollo", HOSTILE, "anthropic", "ann", 1, 7n],
+  [HOSTILE, "claude-opus-4-5", "anthropic", "ben", 22, 11n],
+] as const;
+
+const book = createPriceBook(loadBundledRates());
+
+function hostWith(change: Partial<StatementHost> = {}): StatementHost {
+  const readUsage = async (query: UsageQuery) => {
+    const zone = findZone(query.tz ?? "UTC");
+    assert.ok(zone !== null);
+    const planned = planUsage(query, { now: NOW, zone });
+    assert.ok(planned.ok, JSON.stringify(planned));
+    const partOf = (call: (typeof CALLS)[number], name: string | null): string | null => {
+      const [project, model, provider, person] = call;
+      return name === null ? null : ({ project, model, provider, person }[name] ?? null);
+    };
+    const sums = (cost: bigint) => ({ ...emptySums(), requests: 1, spentPicoUsd: cost * USD });
+    const isNovember = planned.plan.period.from === Date.UTC(2026, 9, 31, 23);
+    const calls = isNovember ? CALLS : [];
+    const answer = answerUsage(planned.plan, {
+      groups: calls.map(
+        (call): UsageGroup => ({
+          by: partOf(call, query.by),
+          thenBy: partOf(call, query.thenBy),
+          sums: sums(call[5]),
+        }),
+      ),
+      buckets:
+        planned.plan.buckets.length === 0
+          ? []
+          : calls.map((call) => ({ by: partOf(call, query.by), bucket: call[4] - 1, sums: sums(call[5]) })),
+      compared: [],
+      comparedBuckets: [],
+      coverage: null,
+    });
+    return { ok: true, value: answer } as const;
+  };
+  const usage = {
+    now: NOW,
+    base: "/w/1",
+    readUsage,
+    prices: async () => book,
+    renderTools: (path: string, tools: object) => html`<i data-path="${path}">${JSON.stringify(tools)}</i>`,
+  } as unknown as UsageHost;
+  return {
+    usage,
+    zone: "Europe/Berlin",
+    subject: HOSTILE,
+    hasPeople: true,
+    hashText: sha256Hex,
+    ...change,
+  };
+}
+
+const show = (month: string | null, query = "", change: Partial<StatementHost> = {}) =>
+  showStatement(hostWith(change), month, new URLSearchParams(query));
+
+async function textOf(page: StatementPage): Promise<string> {
+  assert.equal(page.kind, "page");
+  return page.kind === "page" ? String(await page.page.main) : "";
+}
+
+describe("showStatement()", () => {
+  it("leads to the last month that has ended, in the zone of the host", async () => {
+    assert.deepEqual(await show(null), { kind: "redirect", href: "/w/1/statement/2026-10" });
+    const auckland = { ...hostWith().usage, now: Date.UTC(2026, 9, 31, 12) };
+    assert.deepEqual(await show(null, "", { usage: auckland, zone: "Pacific/Auckland" }), {
+      kind: "redirect",
+      href: "/w/1/statement/2026-10",
+    });
+  });
+
+  it("shows days, projects, models, people and rates, whose sums are the total", async () => {
+    const text = await textOf(await show("2026-11"));
+    assert.ok(!text.includes(HOSTILE) && text.includes("&lt;b&gt;&quot;&#39;&amp;"));
+    assert.match(text, /<strong><data value="23">\$23\.00<\/data><\/strong>/);
+    assert.match(text, /The month has not ended/);
+    const tables = text.split("<table").slice(1);
+    const valuesOf = (label: string, kind: RegExp) => {
+      const table = tables.find((each) => each.includes(`aria-label="${label}"`)) ?? "";
+      return [...table.matchAll(kind)].map(([, value]) => Number(value));
+    };
+    const sum = (values: number[]) => values.reduce((all, each) => all + each, 0);
+    const projects = /class="whole">.*?value="([\d.]+)"/gs;
+    const models = /class="name part">.*?value="([\d.]+)"/gs;
+    assert.deepEqual(valuesOf("Projects and models", projects).sort(), [11, 12]);
+    assert.equal(sum(valuesOf("Projects and models", models)), 23);
+    const people = /<tr><th scope="row" class="name">.*?value="([\d.]+)"/gs;
+    assert.deepEqual(valuesOf("People", people).sort(), [11, 12]);
+    assert.match(text, /Sources of rates.*claude-opus-4-5/s);
+  });
+
+  it("has the SHA-256 of the JSON that it offers, which changes with the figures", async () => {
+    const [page, file] = [await textOf(await show("2026-11")), await show("2026-11", "format=json")];
+    assert.equal(file.kind, "file");
+    if (file.kind !== "file") return;
+    assert.ok(page.includes(sha256Hex(file.text)));
+    const content = JSON.parse(file.text);
+    assert.equal(content.totals.spent_pico_usd, String(23n * USD));
+    assert.equal(content.days.length, 30);
+    assert.equal(content.is_complete, false);
+    assert.equal(file.text, ((await show("2026-11", "format=json")) as { text: string }).text);
+    const other = await textOf(await show("2026-11", "", { subject: "another" }));
+    assert.ok(!other.includes(sha256Hex(file.text)));
+  });
+
+  it("has no people on a machine, and no statement of another text than a past month", async () => {
+    const machine = await textOf(await show("2026-11", "", { hasPeople: false }));
+    assert.ok(!machine.includes('aria-label="People"'));
+    for (const month of ["2026-12", "2026-13", "1969-12", "2026-1", "2026-11-01", "x", "2026-00", "../x"]) {
+      const page = await show(month);
+      assert.equal(page.kind === "page" ? page.status : 0, 404, month);
+    }
+    assert.match(await textOf(await show("2026-02")), /Statement for February 2026/);
+  });
+});
