@@ -45,9 +45,9 @@ function createZone(name: string): ZoneCalendar | null {
     startOf,
     dateAt: (at) => {
       // When clocks go back over midnight, the local date is that of the day before once more.
-      const date = formatDate(at + offsetAt(at));
-      const next = addDays(date, 1);
-      return startOf(next) <= at ? next : date;
+      const local = at + offsetAt(at);
+      const next = formatDate(local + DAY_MS);
+      return startOf(next) <= at ? next : formatDate(local);
     },
   };
 }
@@ -88,9 +88,15 @@ function findStart(midnight: Millis, offsetAt: (at: Millis) => number): Millis {
   return early < to ? early : Math.max(to, late);
 }
 
-const parseDate = (date: CalendarDate): Millis => Date.parse(`${date}T00:00:00Z`);
+/** Dates that were parsed and formatted, since a page asks for the same ones thousands of times. */
+const midnights = new Map<CalendarDate, Millis>();
+const dates = new Map<number, CalendarDate>();
 
-const formatDate = (at: Millis): CalendarDate => new Date(at).toISOString().slice(0, 10);
+const parseDate = (date: CalendarDate): Millis =>
+  remember(midnights, date, () => Date.parse(`${date}T00:00:00Z`));
+
+const formatDate = (at: Millis): CalendarDate =>
+  remember(dates, Math.floor(at / DAY_MS), () => new Date(at).toISOString().slice(0, 10));
 
 /** Returns the date a number of days later, or earlier if it is negative. */
 export const addDays = (date: CalendarDate, days: number): CalendarDate =>

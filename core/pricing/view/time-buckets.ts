@@ -68,11 +68,9 @@ function endOf(at: Millis, unit: TimeUnit, zone: ZoneCalendar): Millis {
 }
 
 function labelOf(at: Millis, unit: TimeUnit, zone: ZoneCalendar): string {
+  if (unit === "15m" || unit === "hour") return formatClock(at, zone);
   const date = zone.dateAt(at);
   switch (unit) {
-    case "15m":
-    case "hour":
-      return formatClock(at, zone);
     case "day": {
       const hours = (zone.startOf(addDays(date, 1)) - zone.startOf(date)) / HOUR_MS;
       return hours === 24 ? date : `${date} (${hours} h)`;
