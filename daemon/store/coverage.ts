@@ -10,6 +10,7 @@ import type { CoverageCount, CoverageStore } from "./port/coverage.ts";
 import type { Period } from "./port/values.ts";
 import { SLOT_MS } from "./rollup-definition.ts";
 import { readThroughSeq } from "./rollups.ts";
+import { readSummedRows } from "./summed-rows.ts";
 import { forgetDaysOfSlots, readDays, type SummedDay, type SummedDays } from "./summed-spans.ts";
 
 /** Returns the start of the slot that contains the instant. */
@@ -130,13 +131,13 @@ function gapsBetween(days: readonly SummedDay[], from: Millis, to: Millis): [Mil
   });
 }
 
-function sumDays(state: SqliteConnection, from: Millis, to: Millis): TotalRow[] {
-  return state
-    .prepare<TotalRow>(
-      `SELECT host, kind, sum(count) AS count, max(last_slot) AS lastSlot FROM coverage_days
-       WHERE day_from >= ? AND day_from < ? GROUP BY host, kind`,
-    )
-    .all([from, to]);
+function sumDays(state: SqliteConnection, from: Millis, to: Millis): readonly TotalRow[] {
+  return readSummedRows(
+    state,
+    `SELECT host, kind, sum(count) AS count, max(last_slot) AS lastSlot FROM coverage_days
+     WHERE day_from >= ? AND day_from < ? GROUP BY host, kind`,
+    [from, to],
+  );
 }
 
 function sumSlots(state: SqliteConnection, from: Millis, to: Millis): TotalRow[] {

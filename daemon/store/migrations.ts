@@ -694,6 +694,15 @@ export const migrations: readonly Migration[] = [
       },
     },
   },
+  {
+    // Counts the changes of the sums of whole hours and days, which pages remember: see `summed-rows.ts`.
+    to: 36,
+    statements: [
+      "CREATE TABLE usage_sums_version (version INTEGER NOT NULL) STRICT",
+      "INSERT INTO usage_sums_version (version) VALUES (0)",
+    ],
+    expects: { columns: { usage_sums_version: ["version"] } },
+  },
 ];
 
 /** The latest schema version. */

@@ -330,14 +330,18 @@ function stretchesOf(reading: Reading, span: Span): Stretch[] {
 
 /** Adds a row to the groupings of its read, and to the bucket if the read has buckets. */
 function addRow(reading: Reading, { groupings, hasBuckets }: Read, bucket: number, row: SumRow): void {
-  const sums = toUsageSums(row);
+  let sums = converted.get(row);
+  if (sums === undefined) converted.set(row, (sums = toUsageSums(row)));
   addToGroups(groupings, row, sums);
   if (hasBuckets) addToBucket(reading, bucket, row, sums);
 }
 
+/** The sums of rows, many of which are remembered. */
+const converted = new WeakMap<SumRow, Readonly<UsageSums>>();
+
 // The keys of the maps have NUL between their parts, which no stored text has.
 
-function addToGroups(groupings: readonly Grouping[], row: SumRow, sums: UsageSums): void {
+function addToGroups(groupings: readonly Grouping[], row: SumRow, sums: Readonly<UsageSums>): void {
   for (const { groups, ...dimensions } of groupings) {
     const [by, thenBy] = [keyOfRow(row, dimensions.by), keyOfRow(row, dimensions.thenBy)];
     const key = `${by ?? ""}\0${thenBy ?? ""}`;
@@ -351,7 +355,7 @@ function addToBucket(
   { bucketGroups, bucketBy }: Reading,
   bucket: number,
   row: SumRow,
-  sums: UsageSums,
+  sums: Readonly<UsageSums>,
 ): void {
   const by = keyOfRow(row, bucketBy);
   const key = `${bucket}\0${by ?? ""}`;

@@ -59,10 +59,10 @@ export function createReportStore({ reads }: Pick<StoreConnections, "reads">): R
   return {
     read: async (query) => inUsageSnapshot(reads, (usage) => readReport(usage, query)),
     readEach: async (groupings, filters) =>
-      inUsageSnapshot(reads, (usage) => {
-        const rows = sumSpan(usage, filters, columnsOf(...groupings));
-        return groupings.map((by) => toReportRows(rows, columnsOf(by)[0]).sort(byCost));
-      }),
+      inUsageSnapshot(reads, (usage) =>
+        // Each on its own: whole days have sums by one column, which take less time than the sums of series by all columns.
+        groupings.map((by) => readReport(usage, { ...filters, by })),
+      ),
     readFromLogs: async (filters) => inUsageSnapshot(reads, (usage) => readFromLogs(usage, filters)),
     readStreamsWithoutUsage: async (filters) =>
       inUsageSnapshot(reads, (usage) => readStreamsWithoutUsage(usage, filters)),

@@ -1,6 +1,7 @@
 import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { ROLLUP_DEFINITION, ROLLUP_SUMS, SERIES_COLUMNS, SLOT_MS, sumColumns } from "./rollup-definition.ts";
+import { changeSums } from "./summed-rows.ts";
 import { forgetSpans, type SlotBounds } from "./summed-spans.ts";
 
 /**
@@ -219,8 +220,10 @@ const ROLLUP_TABLES = [
  * caller has begun a transaction.
  */
 export function deleteUnusedSeries(connection: SqliteConnection): void {
-  if (readThroughSeq(connection) === null)
+  if (readThroughSeq(connection) === null) {
+    changeSums(connection);
     for (const table of ROLLUP_TABLES) connection.prepare(`DELETE FROM ${table}`).run([]);
+  }
   connection
     .prepare("DELETE FROM usage_series WHERE series_id NOT IN (SELECT series_id FROM usage_slots)")
     .run([]);

@@ -1,13 +1,13 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import { HOUR_MS, type Millis } from "../../core/values/time.ts";
 import { sumColumns, VALUE_COLUMNS } from "./rollup-definition.ts";
+import { changeSums, readSummedRows } from "./summed-rows.ts";
 import { bounds, type Span, sumsOfSeries } from "./usage-sums.ts";
 import { VALUE_TABLES, valueSums } from "./value-sums.ts";
 
 // Local hours and days that have ended and whose sums are stored. A change of a slot deletes the sums of its hour and of its day; the
 // background build makes them again.
 
-/** The longest hour. The last one of a day is shorter if the clocks are moved by half an hour. */
 /** The first and last of some slots. */
 export interface SlotBounds {
   readonly first: Millis;
@@ -27,18 +27,18 @@ export interface SummedDays {
 }
 
 /** Reads the days whose sums are stored, in order. */
-export function readDays(connection: SqliteConnection): SummedDay[] {
-  return connection.prepare<SummedDay>("SELECT day_from, day_to FROM usage_days ORDER BY day_from").all([]);
+export function readDays(connection: SqliteConnection): readonly SummedDay[] {
+  return readSummedRows(connection, "SELECT day_from, day_to FROM usage_days ORDER BY day_from", []);
 }
 
 /** Reads the hours of a period whose sums are stored, in order. They do not overlap. */
-export function readHours(connection: SqliteConnection, span: Span): Span[] {
-  return connection
-    .prepare<Span>(
-      `SELECT hour_from AS "from", hour_to AS "to" FROM usage_hours
-       WHERE hour_from >= ? AND hour_from < ? AND hour_to <= ? ORDER BY hour_from`,
-    )
-    .all([...bounds(span), bounds(span)[1] ?? 0]);
+export function readHours(connection: SqliteConnection, span: Span): readonly Span[] {
+  return readSummedRows(
+    connection,
+    `SELECT hour_from AS "from", hour_to AS "to" FROM usage_hours
+     WHERE hour_from >= ? AND hour_from < ? AND hour_to <= ? ORDER BY hour_from`,
+    [...bounds(span), bounds(span)[1] ?? 0],
+  );
 }
 
 /** Deletes the sums of the hours and days that the slots are in. The caller has begun a transaction. */
@@ -64,6 +64,7 @@ export function forgetHours(connection: SqliteConnection, { first, last }: SlotB
     )
     .get([first - HOUR_MS, last, first]);
   if (found?.from == null || found.to === null) return;
+  changeSums(connection);
   connection
     .prepare("DELETE FROM usage_hours WHERE hour_from >= ? AND hour_from <= ?")
     .run([found.from, found.to]);
@@ -87,6 +88,7 @@ export function forgetDaysOfSlots(
 
 /** Deletes the sums of a day. The caller has begun a transaction. */
 export function deleteDay(connection: SqliteConnection, from: Millis): void {
+  changeSums(connection);
   connection.prepare("DELETE FROM usage_day_series WHERE day_from = ?").run([from]);
   deleteValues(connection, "days", { from, to: from + 1 });
   connection.prepare("DELETE FROM coverage_days WHERE day_from = ?").run([from]);
@@ -107,6 +109,7 @@ function deleteValues(
 /** Stores the sums of an hour, in place of those of hours of another time zone. Returns how many rows they have. */
 export function sumHour(connection: SqliteConnection, { from, to }: Span): number {
   forgetHours(connection, { first: from, last: to - 1 });
+  changeSums(connection);
   connection.prepare("INSERT INTO usage_hours (hour_from, hour_to) VALUES (?, ?)").run([from, to]);
   let rows = 0;
   for (const column of VALUE_COLUMNS)
@@ -126,6 +129,7 @@ export function sumHour(connection: SqliteConnection, { from, to }: Span): numbe
 /** Stores the sums of a day whose hours are stored, in place of those of days of another time zone. */
 export function sumDay(connection: SqliteConnection, { from, to }: Span): void {
   forgetDays(connection, { first: from, last: to - 1 });
+  changeSums(connection);
   connection.prepare("INSERT INTO usage_days (day_from, day_to) VALUES (?, ?)").run([from, to]);
   connection
     .prepare(

@@ -144,7 +144,11 @@ export function nextRequestAt(connection: SqliteConnection, { from, to }: Span):
 export const doOverlap = (one: Span, other: Span) => one.from < other.to && other.from < one.to;
 
 /** Sums a part of a period. */
-export function sumPart({ connection, latest }: UsageSnapshot, part: UsagePart, query: SumQuery): SumRow[] {
+export function sumPart(
+  { connection, latest }: UsageSnapshot,
+  part: UsagePart,
+  query: SumQuery,
+): readonly SumRow[] {
   if (part.kind === "requests" || latest === null) return sumRequests(connection, part, query);
   const rows = part.kind === "days" ? sumDays(connection, part, query) : sumSlots(connection, part, query);
   return doOverlap(part, latest) ? [...rows, ...sumRequests(connection, part, query, latest.afterSeq)] : rows;

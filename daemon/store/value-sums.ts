@@ -1,5 +1,6 @@
 import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
 import { TOKEN_COLUMNS, VALUE_COLUMNS, type ValueColumn } from "./rollup-definition.ts";
+import { readSummedRows } from "./summed-rows.ts";
 import {
   bounds,
   type ColumnSql,
@@ -52,15 +53,15 @@ export function sumValues(
   query: SumQuery,
   column: ValueColumn,
   time?: TimeColumn,
-): SumRow[] {
+): readonly SumRow[] {
   const ofValues: ColumnSql = (name) => (name === column ? "value" : name);
   const { selected, grouped } = groupsOf(query, ofValues);
   const { sql, values } = matches(query, ofValues);
   const [first, group] = time === undefined ? ["", ""] : [`${time.sql}, `, "1, "];
-  return connection
-    .prepare<SumRow>(
-      `SELECT ${first}${selected}, ${sums} FROM ${VALUE_TABLES[kind]}
-       WHERE column_name = ? AND span_from >= ? AND span_from < ?${sql} GROUP BY ${group}${grouped}`,
-    )
-    .all([...(time?.values ?? []), column, ...bounds(span), ...values]);
+  return readSummedRows(
+    connection,
+    `SELECT ${first}${selected}, ${sums} FROM ${VALUE_TABLES[kind]}
+     WHERE column_name = ? AND span_from >= ? AND span_from < ?${sql} GROUP BY ${group}${grouped}`,
+    [...(time?.values ?? []), column, ...bounds(span), ...values],
+  );
 }

@@ -136,7 +136,7 @@ export interface ReportStore {
    * by the second. Groups without requests have no row.
    */
   read(query: ReportQuery): Promise<ReportRow[]>;
-  /** Reads several reports of one period at once, in the time of one. */
+  /** Reads several reports of one period from one snapshot. */
   readEach(groupings: readonly (ReportColumn | "total")[], query: ReportFilters): Promise<ReportRow[][]>;
   /** Sums the requests that were imported from logs of agents. */
   readFromLogs(query: Omit<ReportQuery, "by" | "days">): Promise<SourceShare>;

@@ -491,7 +491,8 @@ async function execute(path: string, sql: string): Promise<void> {
 
 describe("rollups", () => {
   // Planted, each found: a change that leaves the sums of whole days; a prune that leaves the end of the rollups; a completed
-  // record that is not subtracted; slots read by their start from a period that begins within one.
+  // record that is not subtracted; slots read by their start from a period that begins within one; the sums of a deleted day
+  // that are still remembered.
   it("give every report the sums of the stored records, after any operations, failures and restarts", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(aStep, { minLength: 4, maxLength: 14 }), (steps) =>
@@ -525,6 +526,8 @@ describe("rollups", () => {
                 store = await open();
               }
               await checkReports(store, query);
+              // The same each time: its sums are remembered until they change.
+              await checkReports(store, { ...everything, by: "project", days: "local" });
               checkCoverage(store, counted, query);
               checkLastCaptures(store, query.from ?? 0);
               await checkList(path, readAll(store), list, query);
@@ -580,6 +583,9 @@ describe("rollups", () => {
         );
         // The hours of a day in another zone are read where the day is not.
         await execute(path, "DELETE FROM usage_days; UPDATE usage_hour_values SET requests = 40");
+        // Until their version changes, sums are remembered.
+        assert.deepEqual(await count("total"), [151]);
+        await execute(path, "UPDATE usage_sums_version SET version = version + 1");
         assert.deepEqual(await count("total"), [201]);
       });
       await execute(path, "UPDATE usage_state SET definition = 'another'");
@@ -620,7 +626,10 @@ describe("rollups", () => {
       const count = () => store.coverage.read(everything)[0]?.count;
       assert.equal(count(), 3);
       // A unique sum shows what is read.
-      await execute(path, "UPDATE coverage_days SET count = count * 10");
+      await execute(
+        path,
+        "UPDATE coverage_days SET count = count * 10; UPDATE usage_sums_version SET version = version + 1",
+      );
       assert.equal(count(), 30);
       store.deletion.finish(sunday + DAY_MS, false);
       assert.equal(count(), 20);
