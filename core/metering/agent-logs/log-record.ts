@@ -6,9 +6,10 @@ import type { Sha256 } from "../../values/hash.ts";
 import { hashText } from "../../values/hash-text.ts";
 import type { CostSource, RateSource, RequestRecord } from "../../values/record.ts";
 import { RECORD_FIELDS, UNKNOWN_FIELDS } from "../../values/record-fields.ts";
+import { branchOf, readCommit } from "../attribution/git-head.ts";
 import { normaliseRemote } from "../attribution/git-remote.ts";
 import { withoutLocalRemote } from "../attribution/git-state.ts";
-import { MAX_ID_CHARACTERS } from "../sessions/call-identity.ts";
+import { readStatedId, readStatedKind } from "../sessions/call-identity.ts";
 import type { LogEntry } from "./log-entry.ts";
 import { billingOfEntry, providerOfEntry } from "./log-provider.ts";
 
@@ -35,8 +36,15 @@ export function logRecordId({ agent, key }: Pick<LogEntry, "agent" | "key">, sha
 const within = (text: string | null, length: number) =>
   text !== null && text.length <= length ? text : null;
 
+/** A version, as in a `User-Agent`. */
+const VERSION = /^\d[\w.+-]{0,63}$/;
+
+/** Claude Code writes `HEAD` as the branch if none is checked out. */
+const readBranch = (branch: string | null) =>
+  branch === null || branch === "HEAD" ? null : branchOf(`refs/heads/${branch}`);
+
 /**
- * Returns the record of an entry. A log does not state what only the connection shows: latency, status and path. Source:
+ * Returns the record of an entry. Ids and names follow the rules of those on the wire, so that one that is hostile is unknown. A log does not state what only the connection shows: latency, status and path. Source:
  * docs/specification.md#agents-own-logs.
  */
 export function toLogRecord(entry: LogEntry, facts: LogRecordFacts): RequestRecord {
@@ -82,14 +90,14 @@ export function toLogRecord(entry: LogEntry, facts: LogRecordFacts): RequestReco
     api: `logs.${entry.agent}`,
     sourceWorkdir: entry.cwd,
     providerResponseId: entry.responseId,
-    sessionId: within(entry.session, MAX_ID_CHARACTERS),
-    sessionSource: within(entry.session, MAX_ID_CHARACTERS) === null ? null : "stated",
-    turnId: within(entry.turn, MAX_ID_CHARACTERS),
-    agentId: within(entry.agentId, MAX_ID_CHARACTERS),
-    agentKind: within(entry.agentKind, RECORD_FIELDS.agentKind.maxCharacters),
-    clientVersion: within(entry.clientVersion, RECORD_FIELDS.clientVersion.maxCharacters),
-    gitBranch: within(entry.branch, RECORD_FIELDS.gitBranch.maxCharacters),
-    gitCommit: within(entry.commit, RECORD_FIELDS.gitCommit.maxCharacters),
+    sessionId: readStatedId(entry.session),
+    sessionSource: readStatedId(entry.session) === null ? null : "stated",
+    turnId: readStatedId(entry.turn),
+    agentId: readStatedId(entry.agentId),
+    agentKind: readStatedKind(entry.agentKind),
+    clientVersion: VERSION.test(entry.clientVersion ?? "") ? entry.clientVersion : null,
+    gitBranch: readBranch(entry.branch),
+    gitCommit: entry.commit === null ? null : readCommit(entry.commit),
     gitRemote: within(withoutLocalRemote(remote), RECORD_FIELDS.gitRemote.maxCharacters),
     recordSource: "logs",
     logFile: facts.logFile,

@@ -21,14 +21,19 @@ export interface CallIdentity {
   readonly isChildSession: boolean;
 }
 
-/** The longest id that is accepted, in characters. Source: docs/specification.md#sessions. */
-export const MAX_ID_CHARACTERS = 128;
-
-/** An id: visible ASCII characters. */
+/** An id: visible ASCII characters. Source: docs/specification.md#sessions. */
 const ID = /^[\x21-\x7e]{1,128}$/;
 
 /** A kind of sub-agent: words. */
 const KIND = /^[\w.:/-][\w.:/ -]{0,63}$/;
+
+/** Returns an id that a client states in another place than a request, by the same rule. Otherwise null. */
+export const readStatedId = (text: string | null): string | null =>
+  text !== null && ID.test(text) ? text : null;
+
+/** The same for a kind of sub-agent. */
+export const readStatedKind = (text: string | null): string | null =>
+  text !== null && KIND.test(text) ? text : null;
 
 /** The version in a `User-Agent`, after its first slash. */
 const VERSION = /^[^/]{1,40}\/v?(\d[\w.+-]{0,63})(?=$|[\s/(;])/;

@@ -57,7 +57,7 @@ describe("toLogRecord()", () => {
       clientVersion: "2.1",
       cwd: "/w/shop",
       branch: "main",
-      commit: "c0ffee",
+      commit: "c0ffee".padEnd(40, "0"),
       remote: "git@example.com:acme/shop.git",
       responseId: "msg_1",
       extras: { web_search_requests: 1 },
@@ -87,7 +87,7 @@ describe("toLogRecord()", () => {
     );
     assert.deepEqual(
       [record.gitBranch, record.gitCommit, record.gitRemote, record.sourceWorkdir, record.providerResponseId],
-      ["main", "c0ffee", "example.com/acme/shop", "/w/shop", "msg_1"],
+      ["main", "c0ffee".padEnd(40, "0"), "example.com/acme/shop", "/w/shop", "msg_1"],
     );
     assert.deepEqual(record.usageExtras, { web_search_requests: 1 });
   });
@@ -115,6 +115,35 @@ describe("toLogRecord()", () => {
     );
     assert.equal(record.model.length, 256);
     assert.equal(toRecord().usageExtras, null);
+  });
+
+  it("accepts only ids and names that the wire could state", () => {
+    for (const hostile of ["a\nb", "\u001b[31m", "a b\u0000", "\u202eid", "", "../..", " "]) {
+      const record = toRecord({
+        ...{
+          session: `s${hostile}\n`,
+          turn: `t${hostile}\n`,
+          agentId: `a${hostile}\n`,
+          agentKind: `k${hostile}\n`,
+        },
+        ...{
+          clientVersion: `v${hostile}`,
+          branch: `${hostile}\n`,
+          commit: `${hostile}0`,
+          remote: `${hostile}\n`,
+        },
+      });
+      const { sessionId, sessionSource, turnId, agentId, agentKind, clientVersion } = record;
+      assert.deepEqual(
+        [sessionId, sessionSource, turnId, agentId, agentKind, clientVersion],
+        [null, null, null, null, null, null],
+        JSON.stringify(hostile),
+      );
+      assert.deepEqual([record.gitBranch, record.gitCommit, record.gitRemote], [null, null, null]);
+    }
+    // No branch is checked out.
+    assert.equal(toRecord({ branch: "HEAD" }).gitBranch, null);
+    assert.equal(toRecord({ branch: "feature/zähler" }).gitBranch, "feature/zähler");
   });
 
   it("prices a sum of several calls below the context tier", () => {
