@@ -33,6 +33,17 @@ export type FileResult =
   | { readonly ok: true; readonly position: LogPosition }
   | { readonly ok: false; readonly reason: string };
 
+const READ_PROBLEMS: Readonly<Record<string, string>> = {
+  busy: "it changes while it is read. Try again",
+  too_large: "it is too large to copy",
+  corrupt: "it is not a readable SQLite database",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+};
+
+/** Describes why a file was not read, as the end of a sentence. */
+export const describeReadProblem = (reason: string): string => READ_PROBLEMS[reason] ?? reason;
+
 /** How many entries are held back, so that those of one call are merged before they are stored. */
 const MAX_HELD = 1_000;
 

@@ -1,6 +1,7 @@
 import { LOG_FAULTS, type LogFault } from "../../../core/metering/agent-logs/log-entry.ts";
 import { formatCount } from "../../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
+import { describeReadProblem } from "../../records/read-agent-file.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { renderTable } from "../../render/table.ts";
 import type { AgentSummary } from "./import-summary.ts";
@@ -18,14 +19,6 @@ export interface ImportResult {
 
 /** How many files that were not read are named. */
 const MAX_PROBLEMS = 5;
-
-const REASONS: Readonly<Record<string, string>> = {
-  busy: "it changes while it is read. Try again",
-  too_large: "it is too large to copy",
-  corrupt: "it is no readable SQLite database",
-  EACCES: "permission denied",
-  EPERM: "permission denied",
-};
 
 const right = "right" as const;
 
@@ -58,7 +51,7 @@ export function renderImport(
   if (linked > 0)
     lines.push(`${formatQuantity(linked, "call")} got the pull request that the logs name for the session.`);
   for (const { path, reason } of problems.slice(0, MAX_PROBLEMS))
-    lines.push(`Could not read ${path}: ${REASONS[reason] ?? reason}.`);
+    lines.push(`Could not read ${path}: ${describeReadProblem(reason)}.`);
   if (problems.length > MAX_PROBLEMS)
     lines.push(`${formatQuantity(problems.length - MAX_PROBLEMS, "other file")} could not be read.`);
   if (total > 0 && !dryRun) lines.push("See them: meter report", "Delete them again: meter import remove");

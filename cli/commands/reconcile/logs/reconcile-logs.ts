@@ -13,6 +13,7 @@ import type { CommandContext } from "../../../program/command-context.ts";
 import { exitCodes } from "../../../program/exit-codes.ts";
 import { readPeriod } from "../../../program/period.ts";
 import { openPriceBook } from "../../../records/price-book.ts";
+import { describeReadProblem } from "../../../records/read-agent-file.ts";
 import { gatherEvidence } from "./gather-evidence.ts";
 import { comparisonCsv, comparisonJson, renderComparison } from "./render-comparison.ts";
 
@@ -52,7 +53,7 @@ export async function reconcileLogs(context: CommandContext, options: ReconcileL
   else if (options.csv) context.stdout.write(comparisonCsv(comparison));
   else context.print(renderComparison(comparison, { from: firstDay, all: options.all }, context.width));
   for (const { path, reason } of options.json ? [] : problems)
-    context.notice(`${path} could not be read: ${reason}.`);
+    context.notice(`Could not read ${path}: ${describeReadProblem(reason)}.`);
   return comparison.unexplained === 0 ? exitCodes.ok : exitCodes.failed;
 }
 

@@ -299,7 +299,7 @@ describe("meter import", () => {
       );
       const { code, stdout } = await machine.run("import");
       assert.equal(code, 1);
-      assert.match(stdout, /Could not read .*sessions\.db: it is no readable SQLite database\./);
+      assert.match(stdout, /Could not read .*sessions\.db: it is not a readable SQLite database\./);
     });
   });
 
