@@ -1,13 +1,13 @@
 /** Wraps a text between words at a maximum width. Assumes one terminal cell per character. */
 export const wrap = (text: string, width: number): string[] => wrapParts(text.split(" "), width);
 
-/** Joins parts with spaces into lines of a maximum width. A part is never divided. */
-export function wrapParts(parts: readonly string[], width: number): string[] {
+/** Joins parts into lines of a maximum width. A part is never divided. */
+export function wrapParts(parts: readonly string[], width: number, separator = " "): string[] {
   const lines: string[] = [];
   for (const part of parts) {
     const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + part.length > width) lines.push(part);
-    else lines[lines.length - 1] = `${last} ${part}`;
+    if (last === undefined || last.length + separator.length + part.length > width) lines.push(part);
+    else lines[lines.length - 1] = `${last}${separator}${part}`;
   }
   return lines;
 }

@@ -15,7 +15,7 @@ export type BannerContext = Pick<BannerFacts, "captureFailing" | "runningSince">
 const SENTENCES: Readonly<
   Record<Exclude<BannerReason, "sync_paused" | "uploader_paused" | "failures">, string>
 > = {
-  not_enabled: "Nothing leaves this machine. To connect: meter cloud connect",
+  not_enabled: "Nothing is sent to a cloud. To connect: meter cloud connect",
   never_paired: "This machine is not paired. To connect: meter cloud connect",
   daemon_stopped: "The daemon is not running, so nothing is sent. Start it: meter start",
   tick_stale: "The sync worker has not checked for new requests recently.",

@@ -53,7 +53,7 @@ const CLOUD_STATES: Readonly<Record<Banner, string>> = {
 async function readCloud({ cloud }: ApiPorts): Promise<CoverageAnswer["cloud"]> {
   const { banner, sentence } = (await cloud?.banner()) ?? {
     banner: "NOT-CONFIGURED" as const,
-    sentence: "Nothing leaves this machine. To connect: meter cloud connect",
+    sentence: "Nothing is sent to a cloud. To connect: meter cloud connect",
   };
   return { state: CLOUD_STATES[banner], isBad: banner === "PAUSED" || banner === "DEGRADED", sentence };
 }

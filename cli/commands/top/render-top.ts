@@ -13,6 +13,7 @@ import {
   renderBar,
 } from "../../render/limit-text.ts";
 import { type Column, renderTable } from "../../render/table.ts";
+import { wrapParts } from "../../render/wrap.ts";
 
 /** The state of the view besides the data. */
 export interface TopView {
@@ -42,8 +43,8 @@ export function renderTop(now: NowResponse | null, view: TopView): string {
   const head = `meter  ${formatClock(view.at, view.at)}${view.isPaused === true ? "  paused" : ""}`;
   if (now === null) return `${head}\n\nThe daemon is not running. Start it: meter start${keysLine(view)}`;
   const sections = [
-    renderSums(now, head),
-    renderMinutes(now),
+    renderSums(now, head, view),
+    renderMinutes(now, view),
     renderCalls(now, view),
     renderLimits(now.limits, view),
   ].filter((section) => section !== "");
@@ -58,7 +59,12 @@ export function renderTop(now: NowResponse | null, view: TopView): string {
 const keysLine = ({ isPaused }: TopView): string =>
   isPaused === null ? "" : `\n\np ${isPaused ? "continues" : "pauses"}   up and down move   q quits`;
 
-function renderSums({ today, last_hour, calls_in_flight }: NowResponse, head: string): string {
+/** Lists the sums, in more than one line on a narrow terminal, which would cut them off. */
+function renderSums(
+  { today, last_hour, calls_in_flight }: NowResponse,
+  head: string,
+  { columns }: Pick<TopView, "columns">,
+): string {
   const cache = today.cache_percent === null ? [] : [`cache ${today.cache_percent}%`];
   const parts = [
     `today ${formatParts(today)}`,
@@ -67,16 +73,16 @@ function renderSums({ today, last_hour, calls_in_flight }: NowResponse, head: st
     ...cache,
     `${calls_in_flight} in flight`,
   ];
-  return `${head}\n${parts.join("   ")}`;
+  return [head, ...wrapParts(parts, columns, "   ")].join("\n");
 }
 
-/** Draws the cost of each of the last 60 minutes, relative to the highest. */
-export function renderMinutes({ detail }: NowResponse): string {
-  const costs = (detail?.minutes ?? []).map(({ cost_pico_usd }) => Number(cost_pico_usd));
+/** Draws the cost of each of the last 60 minutes, or of as many as the terminal has columns, relative to the highest. */
+export function renderMinutes({ detail }: NowResponse, { columns }: Pick<TopView, "columns">): string {
+  const costs = (detail?.minutes ?? []).slice(-columns).map(({ cost_pico_usd }) => Number(cost_pico_usd));
   const most = Math.max(0, ...costs);
   if (most === 0) return "";
   const cells = costs.map((cost) => HEIGHTS[Math.ceil((cost / most) * (HEIGHTS.length - 1))]);
-  return `last 60 minutes\n${cells.join("")}`;
+  return `last ${Math.min(60, columns)} minutes\n${cells.join("")}`;
 }
 
 function renderCalls({ detail }: NowResponse, { columns }: TopView): string {

@@ -62,7 +62,7 @@ const callsText = (calls: number) => (calls === 1 ? "1 call" : `${formatCount(ca
 /** Renders the summary, and the sessions that differ, with the reasons. */
 export function renderComparison(comparison: WitnessComparison, { from, all }: Shown, width: number): string {
   const { days } = comparison;
-  if (days.length === 0) return `Nothing was metered, logged or reported since ${from}.`;
+  if (days.length === 0) return `No calls of agents were metered, logged or reported since ${from}.`;
   const differing = days.filter(({ differences }) => differences.length > 0);
   const shown = all ? days : differing;
   const blocks = [summarise(comparison)];

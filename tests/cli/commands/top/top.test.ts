@@ -80,6 +80,17 @@ describe("renderTop()", () => {
     assert.equal(lines.at(-1), "p pauses   up and down move   q quits");
   });
 
+  it("shows all sums and the latest minutes on a narrow terminal", () => {
+    const lines = renderTop(now, { ...view, columns: 40 }).split("\n");
+    assert.deepEqual(lines.slice(1, 4), [
+      "today $1.20   last hour $0.00",
+      "1,234 calls today   cache 87%",
+      "9 in flight",
+    ]);
+    const two = renderMinutes(now, { columns: 2 });
+    assert.equal(two, "last 2 minutes\n▄█");
+  });
+
   it("fits the terminal's height, and begins at the chosen session", () => {
     const text = renderTop(now, { ...view, firstSession: 2 });
     assert.ok(text.split("\n").length <= view.rows);
@@ -110,14 +121,17 @@ describe("renderTop()", () => {
 describe("renderMinutes()", () => {
   it("draws any cost above the ground, and nothing without cost", () => {
     const minutes = (...costs: number[]) =>
-      renderMinutes({
-        ...now,
-        detail: {
-          calls: [],
-          sessions: [],
-          minutes: costs.map((cost) => ({ requests: 1, cost_pico_usd: `${cost}` })),
+      renderMinutes(
+        {
+          ...now,
+          detail: {
+            calls: [],
+            sessions: [],
+            minutes: costs.map((cost) => ({ requests: 1, cost_pico_usd: `${cost}` })),
+          },
         },
-      });
+        view,
+      );
     assert.equal(minutes(1, 1_000_000), "last 60 minutes\n▁█");
     assert.equal(minutes(0, 0), "");
   });

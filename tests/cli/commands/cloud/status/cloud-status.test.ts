@@ -130,7 +130,7 @@ describe("meter cloud status", () => {
     const json = await runWords(broken.home, ["cloud", "status", "--json"]);
     broken.remove();
     assert.deepEqual([code, stderr], [1, ""]);
-    assert.match(stdout, /^NOT-CONFIGURED: Nothing leaves this machine\./);
+    assert.match(stdout, /^NOT-CONFIGURED: Nothing is sent to a cloud\./);
     assert.match(
       stdout.replace(/\s+/g, " "),
       /warning \S+config\.toml is not valid TOML\. Fix line 2, column 11\./,
