@@ -30,14 +30,15 @@ export const MATCH_WINDOW_MS = 60 * 60_000;
 
 /**
  * The names under which the proxy sees agents whose logs state sums of several calls: only what was before their first call
- * through the proxy is imported. An extension is seen as its editor.
+ * through the proxy is imported. An extension is seen as its editor. If no process is found, the name is that in `User-Agent`.
  */
 export const CLIENTS_OF_SUMS: Readonly<Partial<Record<LogAgent, readonly string[]>>> = {
-  copilot: ["copilot"],
+  copilot: ["copilot", "copilot-cli"],
   goose: ["goose", "goosed"],
-  droid: ["droid"],
+  droid: ["droid", "factory-cli"],
   cline: [
     "cline",
+    "Cline",
     "code",
     "Code",
     "codium",

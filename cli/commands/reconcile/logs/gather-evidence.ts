@@ -98,8 +98,20 @@ function* readRecords({ records }: Selection["store"], from: Millis, to: Millis)
   }
 }
 
+/** What agents call themselves in `User-Agent`, which names the program if no process is found. */
+const USER_AGENTS: readonly (readonly [name: string, agent: LogAgent])[] = [
+  ["claude-cli", "claude"],
+  ["claude-code", "claude"],
+  ["codex_cli_rs", "codex"],
+  ["codex_exec", "codex"],
+  ["codex-tui", "codex"],
+  ["GeminiCLI", "gemini"],
+  ["QwenCode", "qwen"],
+];
+
 /** The agents by the names of their programs. */
 const AGENTS: ReadonlyMap<string, LogAgent> = new Map([
+  ...USER_AGENTS,
   ...LOG_AGENTS.map((agent): [string, LogAgent] => [agent, agent]),
   ...Object.entries(CLIENTS_OF_SUMS).flatMap(([agent, clients]) =>
     // An editor also makes the calls of other extensions.

@@ -69,6 +69,39 @@ describe("meter reconcile logs", () => {
     }
   });
 
+  it("knows an agent by its User-Agent if no process was found", async () => {
+    const { home, remove } = await createSampleHome((store) =>
+      store.records.insert(
+        ["claude-cli", "codex_cli_rs", "GeminiCLI", "curl"].map((client) =>
+          sampleRecord({ client, sessionId: `of-${client}`, sessionSource: "stated", requestedAt: AT }),
+        ),
+      ),
+    );
+    try {
+      const { stdout } = await runWords(home, ["reconcile", "logs", "--json"], {
+        HOME: home,
+        USERPROFILE: home,
+      });
+      const { days } = JSON.parse(stdout) as {
+        readonly days: readonly { session: string; agent: string; differences: { reason: string }[] }[];
+      };
+      assert.deepEqual(
+        days.map(({ session, agent, differences }) => [
+          session,
+          agent,
+          differences.map(({ reason }) => reason),
+        ]),
+        [
+          ["of-GeminiCLI", "gemini", ["no_log"]],
+          ["of-claude-cli", "claude", ["no_log"]],
+          ["of-codex_cli_rs", "codex", ["no_log"]],
+        ],
+      );
+    } finally {
+      remove();
+    }
+  });
+
   it("prints no secret that a log or a report states in place of a name", async () => {
     const user = mkdtempSync(join(tmpdir(), "meter-user-"));
     const secret = `sk-ant-api03-${"a1B2".repeat(23)}AA`;
