@@ -18,6 +18,6 @@ export async function getHome(env: PageEnv, context: Context<CloudEnv>): Promise
       html`<li><a href="/w/${workspaceId}"><bdi>${name}</bdi></a> <span class="quiet">${PLAN_NAMES[plan]}</span></li>`,
   )}</ul>`;
   const none = html`<p>You are not a member of any workspace yet. An administrator of one can invite you.</p>`;
-  const body = html`<section><h1>Workspaces</h1>${only === undefined ? none : list}</section>`;
+  const body = html`<section><h1>Workspaces</h1>${only === undefined ? none : list}<p><a href="/account">Account and organisations</a></p></section>`;
   return context.html(renderLayout({ title: "Workspaces", body, person }));
 }

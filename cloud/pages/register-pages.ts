@@ -7,12 +7,14 @@ import { CLIENT_FILES, FRAME_POLICY } from "../../pages/frame.ts";
 import { isCrossOriginFetch, isOwnOrigin } from "../access/own-origin.ts";
 import { problem } from "../http/problem.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
+import { getAccount, postAccount } from "./account.ts";
 import { getConnect, postConnect } from "./connect.ts";
 import { describeProblem } from "./describe-problem.ts";
 import { getHome } from "./home.ts";
 import { getInvitation, postAcceptInvitation, postInvitationLink } from "./invitation.ts";
 import { renderLayout } from "./layout.ts";
 import { linkScriptSource } from "./link-script.ts";
+import { getOrganisation, postOrganisation } from "./organisation.ts";
 import { createCallApi, type PageEnv } from "./page-parts.ts";
 import { getForgotPassword, getResetPassword, postForgotPassword, postResetPassword } from "./password.ts";
 import { postProviderSignIn } from "./provider-sign-in.ts";
@@ -58,6 +60,8 @@ const PAGES: Readonly<Record<string, Page>> = {
   "/invitation/accept": { post: postAcceptInvitation, linkScript: true },
   "/sign-out": { post: postSignOut },
   "/connect": { get: getConnect, post: postConnect },
+  "/account": { get: getAccount, post: postAccount },
+  "/organisations/:org": { get: getOrganisation, post: postOrganisation },
   "/w/:ws/subscribe": { get: getSubscribe, post: postSubscribe },
 };
 

@@ -127,7 +127,7 @@ function renderPerson({ person, workspace, place, env }: PageCall): Html {
     sellsPlans(env.parts.config) && workspace.role === "admin"
       ? html`<li><a href="${place.base}/subscribe">Change the plan</a></li>`
       : ""
-  }<li>${renderSignOut(person)}</li></ul>`;
+  }<li><a href="/account">Account</a></li><li>${renderSignOut(person)}</li></ul>`;
 }
 
 /** Returns the visitor of a page, or a redirect to the sign-in page, which returns to `next`. */

@@ -9,6 +9,7 @@ import { changeMachines, showMachines } from "./machines-page.ts";
 import { changeMembers, showMembers } from "./members-page.ts";
 import { redirectTo } from "./page-parts.ts";
 import { showPeople } from "./people-page.ts";
+import { downloadCertificate, erasePromptsOnPage, showPrivacy } from "./privacy-page.ts";
 import { readRequestBody, showAuditRequests, showRequest, showRequests } from "./requests-page.ts";
 import { changeSettings, showSettings } from "./settings-page.ts";
 import { showWorkspaceStatement } from "./statement-page.ts";
@@ -48,6 +49,8 @@ export const WORKSPACE_PAGES: readonly (readonly WorkspacePage[])[] = [
     // The answer to a new key shows its token, and that to an invitation its link.
     { path: "/keys", name: "Keys", showsSecret: true, get: showKeys, post: changeKeys },
     { path: "/members", name: "Members", showsSecret: true, get: showMembers, post: changeMembers },
+    { path: "/privacy", name: "Privacy", get: showPrivacy, post: erasePromptsOnPage },
+    { path: "/privacy/erasures/:id", get: downloadCertificate },
     { path: "/audit", name: "Audit", access: AUDIT_ACCESS["/audit"], get: showAudit },
     { path: "/audit/events", access: AUDIT_ACCESS["/audit/events"], get: showAuditEvents },
     { path: "/audit/prompt-views", access: AUDIT_ACCESS["/audit/prompt-views"], get: showPromptViews },

@@ -100,7 +100,7 @@ const EMPTY_CEILING = 1_000_000_000_000n;
 
 function renderDays({ buckets, tz }: UsageAnswer): Html {
   if (buckets.length === 0) return html``;
-  return html`<section class="panel" aria-labelledby="days-title"><h2 id="days-title">By day</h2>${renderBars(
+  return html`<section class="panel" aria-labelledby="days-title"><div class="head"><h2 id="days-title">By day</h2></div>${renderBars(
     {
       id: "days",
       title: "Cost per day",

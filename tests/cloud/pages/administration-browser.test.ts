@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { type Served, serve } from "../../../adapters/http/serve.ts";
+import { erasePrompts } from "../../../cloud/erasure/run-erasure.ts";
 import { findBarriers, NARROW } from "../../browser/barriers.rig.ts";
 import {
   BROWSER_PATIENCE_MS,
@@ -21,6 +23,7 @@ const PAGES = [
   ["members", "/members"],
   ["machines", "/machines"],
   ["people", "/people"],
+  ["privacy", "/privacy"],
   ["budgets", "/budgets"],
   ["audit-events", "/audit/events"],
   ["audit-prompt-views", "/audit/prompt-views"],
@@ -59,6 +62,8 @@ describe("the pages that administer a workspace in Chromium", {
     await rig.addMember(workspace, owner.userId, "admin");
     requestId = await sendRequest(rig, workspace, { project: "shop" });
     await sendBody(rig, workspace, requestId, PROMPT);
+    const erasure = { workspaceId: workspace.id, userId: null, project: "another" };
+    await erasePrompts({ ...rig.parts, sha256, bodyKeys: rig.bodyKeys }, erasure, owner.userId);
     const reason = encodeURIComponent(
       "A customer reported that an answer contains the name of another customer.",
     );
@@ -110,6 +115,13 @@ describe("the pages that administer a workspace in Chromium", {
     for (const [name, path] of PAGES) {
       const answer = await page.goto(`${baseUrl}/w/${workspace.id}${path}`);
       assert.equal(answer?.status(), 200, name);
+      await check(page, name);
+    }
+    for (const [name, path] of [
+      ["account", "/account"],
+      ["organisation", `/organisations/${workspace.organisationId}`],
+    ] as const) {
+      assert.equal((await page.goto(baseUrl + path))?.status(), 200, name);
       await check(page, name);
     }
     assert.deepEqual(said, []);

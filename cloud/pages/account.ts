@@ -1,0 +1,88 @@
+import type { Context } from "hono";
+import { html } from "hono/html";
+import { parseWire } from "../../core/wire/parse.ts";
+import { organisationCreatedSchema, organisationsSchema } from "../../core/wire/people.ts";
+import type { CloudEnv } from "../ports.ts";
+import { describeProblem } from "./describe-problem.ts";
+import { field, notice, renderLayout } from "./layout.ts";
+import { type PageEnv, readForm, redirectTo, renderFormError } from "./page-parts.ts";
+import { PLAN_NAMES } from "./plan-names.ts";
+import { requireVisitor, type Visitor } from "./workspace-page.ts";
+
+/** The word that confirms the deletion of an account. */
+const CONFIRMATION = "delete";
+
+/** `GET /account`: the person, their organisations and workspaces, a new organisation, and deleting the account. */
+export async function getAccount(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
+  const visitor = await requireVisitor(env, context, "/account");
+  if (!visitor.ok) return visitor.refusal;
+  return context.html(await accountPage(env, context, visitor.value, null));
+}
+
+/** `POST /account`: creates an organisation with its first workspace, or deletes the account. */
+export async function postAccount(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
+  const visitor = await requireVisitor(env, context, "/account");
+  if (!visitor.ok) return visitor.refusal;
+  const form = await readForm(context);
+  if (!form.ok) return form.refusal;
+  const again = async (message: string, status: 409 | 422) =>
+    await context.html(await accountPage(env, context, visitor.value, message), status);
+  switch (form.value.get("action")) {
+    case "organisation": {
+      const name = form.value.get("name") ?? "";
+      const answer = await env.callApi(context, "POST", "/v1/organisations", { name });
+      if (answer.ok) {
+        const created = parseWire(organisationCreatedSchema, await answer.json());
+        if (!created.ok) throw new TypeError("the answer to a new organisation does not match its schema");
+        return redirectTo(`/w/${created.value.workspace.id}`);
+      }
+      if (answer.status !== 409 && answer.status !== 422) return answer;
+      const message =
+        answer.status === 422 ? "Enter a name of 1 to 100 characters." : await describeProblem(answer);
+      return await again(message, answer.status);
+    }
+    case "delete": {
+      if (form.value.get("confirmation")?.trim().toLowerCase() !== CONFIRMATION)
+        return await again(`Type “${CONFIRMATION}” to confirm. Nothing was deleted.`, 422);
+      const answer = await env.callApi(context, "DELETE", "/v1/account");
+      if (answer.ok) return redirectTo("/sign-in");
+      if (answer.status !== 409) return answer;
+      const page = await accountPage(env, context, visitor.value, await describeProblem(answer));
+      return await renderFormError(context, answer, page);
+    }
+    default:
+      return await again("The form names no known action.", 422);
+  }
+}
+
+async function accountPage(
+  { callApi }: PageEnv,
+  context: Context<CloudEnv>,
+  { person, workspaces }: Visitor,
+  message: string | null,
+) {
+  const answer = await callApi(context, "GET", "/v1/organisations");
+  const organisations = parseWire(organisationsSchema, await answer.json());
+  if (!organisations.ok) throw new TypeError("the answer of organisations does not match its schema");
+  const { items } = organisations.value;
+  const body = html`<section><h1>Account</h1>
+<dl><dt>Name</dt><dd><bdi>${person.name}</bdi></dd>${person.email === null ? "" : html`<dt>Email</dt><dd><bdi>${person.email}</bdi></dd>`}</dl>
+${notice(message)}
+<h2>Workspaces</h2>
+<ul class="places">${workspaces.map(
+    ({ workspaceId, name, plan }) =>
+      html`<li><a href="/w/${workspaceId}"><bdi>${name}</bdi></a> <span class="quiet">${PLAN_NAMES[plan]}</span></li>`,
+  )}</ul>
+<h2>Organisations</h2>
+${items.length === 0 ? html`<p class="quiet">You belong to no organisation.</p>` : html`<ul class="places">${items.map(({ id, name, role }) => html`<li>${role === "member" ? html`<bdi>${name}</bdi>` : html`<a href="/organisations/${id}"><bdi>${name}</bdi></a>`} <span class="quiet">${role}</span></li>`)}</ul>`}
+<form method="post" action="/account"><input type="hidden" name="action" value="organisation">
+${field({ name: "name", label: "New organisation", type: "text", autocomplete: "off", maxLength: 100, hint: "It gets a first workspace with the same name." })}
+<div class="actions"><button class="second">Create an organisation</button></div></form>
+<h2>Delete the account</h2>
+<p>You are signed out, your keys and machines stop working, and your prompts can no longer be read. The rest is erased about 30 days later. Your tokens and costs stay in workspaces that others use, without your name.</p>
+<form method="post" action="/account"><input type="hidden" name="action" value="delete">
+${field({ name: "confirmation", label: "Confirmation", type: "text", autocomplete: "off", hint: `Type “${CONFIRMATION}” to confirm.` })}
+<div class="actions"><button class="danger">Delete my account</button></div></form>
+</section>`;
+  return renderLayout({ title: "Account", body, person });
+}
