@@ -201,16 +201,16 @@ export async function eraseBatch(db: CloudDatabase, erasure: Erasure, now: Milli
   const { workspaceId } = erasure;
   const requests = sql`select request_id from requests
     where ${ownedBy(erasure)} and least(requested_at, received_at) < ${erasure.before}::timestamptz`;
-  const inRequests = sql`workspace_id = ${workspaceId}::uuid and request_id in (${requests})`;
+  const inRequests = sql`request_id in (${requests})`;
   const replaced = sql`kind = 'body_replaced' and details ->> 'request_id' in
     (select r.request_id::text from (${requests}) r)`;
   const steps: readonly (readonly [
     keyof ErasedCounts,
     (trx: Transaction<CloudSchema>) => Promise<number>,
   ])[] = [
-    ["replaced_versions", (trx) => deleteBatch(trx, "request_body_versions", inRequests)],
-    ["bodies", (trx) => deleteBatch(trx, "request_bodies", inRequests)],
-    ["requests", (trx) => blankRequests(trx, inRequests)],
+    ["replaced_versions", (trx) => deleteBatch(trx, workspaceId, "request_body_versions", inRequests)],
+    ["bodies", (trx) => deleteBatch(trx, workspaceId, "request_bodies", inRequests)],
+    ["requests", (trx) => blankRequests(trx, workspaceId, inRequests)],
     ["views", (trx) => blankViews(trx, workspaceId, sql`request_id in (${requests})`, now)],
     ["events", (trx) => blankEvents(trx, workspaceId, replaced, now)],
   ];

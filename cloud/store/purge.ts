@@ -152,7 +152,7 @@ export async function purgeWorkspace(
   return await asPurge(db, { workspaceId }, async (trx): Promise<PurgeStep> => {
     if (!(await holdDeleted(trx, "workspace", workspaceId))) return { kind: "busy" };
     for (const table of DELETED_WITH_WORKSPACE) {
-      const rows = await deleteBatch(trx, table, sql`workspace_id = ${workspaceId}::uuid`);
+      const rows = await deleteBatch(trx, workspaceId, table, sql`true`);
       if (rows > 0) return { kind: "more", rows };
     }
     const seals = await blankSeals(trx, workspaceId, now);
@@ -171,14 +171,17 @@ export async function purgeWorkspace(
   });
 }
 
-/** Deletes at most one batch of rows. Returns how many; 0 only after none was found. */
+/** Deletes at most one batch of a workspace's rows. Returns how many; 0 only after none was found. */
 export async function deleteBatch(
   trx: Transaction<CloudSchema>,
+  workspaceId: string,
   table: (typeof DELETED_WITH_WORKSPACE)[number],
-  condition: RawBuilder<unknown>,
+  matches: RawBuilder<unknown>,
 ): Promise<number> {
-  const { numAffectedRows } = await sql`delete from ${sql.table(table)} where ctid = any (array(
-    select ctid from ${sql.table(table)} where ${condition} limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
+  const condition = sql`workspace_id = ${workspaceId}::uuid and ${matches}`;
+  const { numAffectedRows } = await sql`delete from ${sql.table(table)}
+    where workspace_id = ${workspaceId}::uuid and ctid = any (array(
+      select ctid from ${sql.table(table)} where ${condition} limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
   const deleted = Number(numAffectedRows ?? 0);
   if (deleted === 0) {
     const { rows: left } = await sql`select 1 from ${sql.table(table)} where ${condition} limit 1`.execute(
@@ -192,7 +195,7 @@ export async function deleteBatch(
 /** Erases the digests of some seals. Their places in the chain remain, and the chain still verifies. */
 async function blankSeals(trx: Transaction<CloudSchema>, workspaceId: string, now: Millis): Promise<number> {
   const { numAffectedRows } = await sql`update cost_seals set leaves = null, erased_at = ${now}::timestamptz
-    where ctid = any (array(select ctid from cost_seals
+    where workspace_id = ${workspaceId}::uuid and ctid = any (array(select ctid from cost_seals
       where workspace_id = ${workspaceId}::uuid and leaves is not null
       limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
   return Number(numAffectedRows ?? 0);
@@ -291,31 +294,30 @@ export async function purgeAccountIn(
     for (const table of ["request_body_versions", "request_bodies"] as const) {
       const bodies = await deleteBatch(
         trx,
+        workspaceId,
         table,
-        sql`workspace_id = ${workspaceId}::uuid and request_id in (select request_id from requests
+        sql`request_id in (select request_id from requests
           where workspace_id = ${workspaceId}::uuid and user_id = ${userId})`,
       );
       if (bodies > 0) return { kind: "more", rows: bodies };
     }
-    const requests = await blankRequests(
-      trx,
-      sql`workspace_id = ${workspaceId}::uuid and user_id = ${userId}`,
-    );
+    const requests = await blankRequests(trx, workspaceId, sql`user_id = ${userId}`);
     if (requests > 0) return { kind: "more", rows: requests };
     return { kind: "done", rows: await purgePlace(trx, userId, workspaceId, now) };
   });
 }
 
-/** Erases the columns of some requests that describe a person. Tokens and costs stay. Returns how many requests had any. */
+/** Erases the columns of some of a workspace's requests that describe a person. Tokens and costs stay. Returns how many requests had any. */
 export async function blankRequests(
   trx: Transaction<CloudSchema>,
-  condition: RawBuilder<unknown>,
+  workspaceId: string,
+  matches: RawBuilder<unknown>,
 ): Promise<number> {
   const described = sql.raw(PERSONAL_REQUEST_COLUMNS.map((column) => `${column} is not null`).join(" or "));
   const blanked = sql.raw(PERSONAL_REQUEST_COLUMNS.map((column) => `${column} = null`).join(", "));
   const { numAffectedRows } = await sql`update requests set ${blanked}
-    where ctid = any (array(select ctid from requests
-      where ${condition} and (${described})
+    where workspace_id = ${workspaceId}::uuid and ctid = any (array(select ctid from requests
+      where workspace_id = ${workspaceId}::uuid and ${matches} and (${described})
       limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
   return Number(numAffectedRows ?? 0);
 }
