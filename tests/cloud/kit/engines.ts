@@ -14,6 +14,7 @@ import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open
 import type { PostgresDatabase } from "../../../core/ports/postgres.ts";
 import { createPglitePool, type Lease, type PglitePool } from "./pglite-pool.ts";
 import { missingPostgres, type PostgresServer, startPostgres } from "./postgres-server.ts";
+import { recordingDialect } from "./recorded-statements.ts";
 
 /** A migrated, empty database. */
 export interface TestDatabase {
@@ -148,7 +149,8 @@ function schemaHash(): string {
 }
 
 async function connect(url: string, options: PostgresServerOptions = {}): Promise<TestDatabase> {
-  const database = openPostgres(url, systemClock, options);
+  const opened = openPostgres(url, systemClock, options);
+  const database = { ...opened, dialect: recordingDialect(opened.dialect) };
   const db = openCloudDatabase(database);
   return { db, database, url, close: () => db.destroy() };
 }

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { loadParser } from "../../tools/statement-parser.ts";
+import { checkStatement } from "../../tools/statement-rules.ts";
+
+const parse = await loadParser();
+
+/** A statement with the rules that it breaks. */
+const ROWS: readonly (readonly [statement: string, broken: readonly string[]])[] = [
+  ["select * from requests where workspace_id = $1::uuid and model = 'x'", []],
+  ["select * from requests where model = 'x'", ["unbound requests"]],
+  ["select * from requests where workspace_id = $1 or model = 'x'", ["unbound requests"]],
+  ["select * from requests where workspace_id in ($1, $2)", ["unbound requests"]],
+  ["select * from organisations where name = $1", []],
+  [
+    "select * from requests r left join machines m on m.workspace_id = r.workspace_id where r.workspace_id = $1",
+    [],
+  ],
+  [
+    "select * from requests r left join machines m on m.machine_id = r.machine_id where r.workspace_id = $1",
+    ["unbound machines"],
+  ],
+  [
+    "select * from machines m where m.workspace_id = $1 and exists (select from sync_keys k where k.workspace_id = m.workspace_id)",
+    [],
+  ],
+  [
+    "select * from machines m where m.workspace_id = $1 and exists (select from sync_keys k where k.machine_id = m.machine_id)",
+    ["unbound sync_keys"],
+  ],
+  ["select 1 from requests where workspace_id = $1 union all select 1 from machines", ["unbound machines"]],
+  ["with own as (select * from requests where workspace_id = $1) select * from own", []],
+  ["with own as (select * from requests) select * from own", ["unbound requests"]],
+  ["update requests r set model = i.model from (select 1 as model) i where r.workspace_id = $1", []],
+  ["update requests set model = $1", ["unbound requests"]],
+  [
+    "delete from requests where ctid = any (array(select ctid from requests where workspace_id = $1))",
+    ["unbound requests"],
+  ],
+  ["insert into machines (machine_id, workspace_id) values ($1, $2)", []],
+  ["insert into machines (machine_id) values ($1)", ["unbound machines"]],
+  [
+    "insert into machines (workspace_id, machine_id) values ($1, gen_random_uuid())",
+    ["volatile_insert gen_random_uuid into machines"],
+  ],
+  ["insert into machines (workspace_id) select $1::uuid from (select 1) as one", ["insert_select machines"]],
+  [
+    "with i as (insert into organisations (name) values ('x') returning 1) select * from i",
+    ["write_in_with i"],
+  ],
+  ["select json_array_elements_text($1)::uuid", ["cast_of_set json_array_elements_text"]],
+  ["select x::uuid from (select json_array_elements_text($1) as x) as e", []],
+  ["select set_config('meter.workspace_id', $1, true)", ['set_config "meter.workspace_id"']],
+  ["select set_config('meter.workspace_id', '', true), set_config('role', $1, true)", []],
+];
+
+describe(`checkStatement()${parse === null ? ": NOT TESTED: libpg-query is not installed" : ""}`, {
+  skip: parse === null,
+}, () => {
+  for (const [statement, broken] of ROWS) {
+    it(`${broken.length === 0 ? "accepts" : "refuses"} ${statement}`, () => {
+      const found = checkStatement(parse?.(statement)).map(({ rule, subject }) => `${rule} ${subject}`);
+      assert.deepEqual(found, broken);
+    });
+  }
+});

@@ -1,0 +1,235 @@
+import { TABLE_PLACES } from "../cloud/store/table-places.ts";
+
+/** A node of the tree that `libpg-query` returns: PostgreSQL's own parse tree, as JSON. */
+type Node = { readonly [key: string]: unknown };
+
+/** A rule that a statement breaks. */
+export interface Violation {
+  readonly rule:
+    | "unbound"
+    | "write_in_with"
+    | "insert_select"
+    | "volatile_insert"
+    | "cast_of_set"
+    | "set_config";
+  /** The table or the function. */
+  readonly subject: string;
+}
+
+/** Functions whose result differs from call to call. In an insert they make a cluster copy rows, which row-level security refuses. */
+const VOLATILE = new Set(["gen_random_uuid", "random", "clock_timestamp", "nextval"]);
+
+/** Functions that return rows. A cluster refuses a cast directly around one. */
+const RETURNS_ROWS = new Set([
+  "json_array_elements_text",
+  "json_array_elements",
+  "generate_series",
+  "unnest",
+]);
+
+const isDistributed = (table: string) =>
+  (TABLE_PLACES as Readonly<Record<string, string>>)[table] === "distributed";
+
+/** What is known where a part of a statement stands. */
+interface Scope {
+  /** The sources, by alias, that are bound to one workspace. */
+  readonly bound: ReadonlySet<string>;
+  /** The names of common table expressions. */
+  readonly expressions: ReadonlySet<string>;
+}
+
+/** A table or subquery that a query reads, by its alias. */
+interface Source {
+  readonly alias: string;
+  /** Null for a subquery, a function or a common table expression. */
+  readonly table: string | null;
+}
+
+/** Checks the tree of a statement against the rules of a cluster. */
+export function checkStatement(tree: unknown): readonly Violation[] {
+  const found: Violation[] = [];
+  visit(tree, { bound: new Set(), expressions: new Set() }, found);
+  return found;
+}
+
+const QUERIES = ["SelectStmt", "UpdateStmt", "DeleteStmt", "InsertStmt"] as const;
+
+function visit(value: unknown, scope: Scope, found: Violation[]): void {
+  if (Array.isArray(value)) {
+    for (const each of value) visit(each, scope, found);
+    return;
+  }
+  if (!isNode(value)) return;
+  const kind = QUERIES.find((name) => isNode(value[name]));
+  if (kind !== undefined) return visitQuery(kind, value[kind] as Node, scope, found);
+  checkCalls(value, found);
+  for (const [name, each] of Object.entries(value)) {
+    // The sides of a union stand there without their kind.
+    if ((name === "larg" || name === "rarg") && isNode(each) && ("targetList" in each || "op" in each)) {
+      visitQuery("SelectStmt", each, scope, found);
+    } else visit(each, scope, found);
+  }
+}
+
+function visitQuery(kind: (typeof QUERIES)[number], query: Node, outer: Scope, found: Violation[]): void {
+  const expressions = new Set(outer.expressions);
+  const withClause = isNode(query.withClause) ? query.withClause : {};
+  for (const each of listOf(withClause.ctes)) {
+    const { ctename, ctequery } = (each as Node).CommonTableExpr as Node;
+    expressions.add(String(ctename));
+    const isWrite = QUERIES.slice(1).some((name) => isNode(ctequery) && name in ctequery);
+    if (isWrite) found.push({ rule: "write_in_with", subject: String(ctename) });
+  }
+  if (kind === "InsertStmt") checkInsert(query, found);
+  const sources = sourcesOf(kind, query).map((source) =>
+    source.table !== null && expressions.has(source.table) ? { ...source, table: null } : source,
+  );
+  const bound = boundSources(query, sources, outer);
+  for (const { alias, table } of sources) {
+    if (table !== null && isDistributed(table) && !bound.has(alias)) {
+      found.push({ rule: "unbound", subject: table });
+    }
+  }
+  const scope = { bound, expressions };
+  for (const [name, each] of Object.entries(query)) {
+    if ((name === "larg" || name === "rarg") && isNode(each)) visitQuery("SelectStmt", each, scope, found);
+    else if (name !== "relation") visit(each, scope, found);
+  }
+}
+
+/** Lists what a query reads, or updates or deletes from. An insert's own table is checked by `checkInsert()`. */
+function sourcesOf(kind: (typeof QUERIES)[number], query: Node): Source[] {
+  const own = kind === "UpdateStmt" || kind === "DeleteStmt" ? [{ RangeVar: query.relation }] : [];
+  return [...own, ...listOf(query.fromClause), ...listOf(query.usingClause)].flatMap(sourcesIn);
+}
+
+function sourcesIn(item: unknown): Source[] {
+  if (!isNode(item)) return [];
+  if (isNode(item.JoinExpr)) return [item.JoinExpr.larg, item.JoinExpr.rarg].flatMap(sourcesIn);
+  const [node] = Object.values(item);
+  if (!isNode(node)) return [];
+  const alias = isNode(node.alias) ? String(node.alias.aliasname) : null;
+  const table = "RangeVar" in item ? String(node.relname) : null;
+  return [{ alias: alias ?? table ?? "", table }];
+}
+
+/** Returns the aliases that an equality binds to a value without columns, directly or through another bound source. */
+function boundSources(query: Node, sources: readonly Source[], outer: Scope): Set<string> {
+  const bound = new Set(
+    [...outer.bound].filter((alias) => sources.every((source) => source.alias !== alias)),
+  );
+  const links: (readonly [string, string])[] = [];
+  const tenants = sources.filter(({ table }) => table !== null && isDistributed(table));
+  const aliasOf = (expression: unknown): string | null => {
+    const fields = columnOf(expression);
+    if (fields?.at(-1) !== "workspace_id") return null;
+    return fields.length > 1
+      ? (fields.at(-2) ?? null)
+      : tenants.length === 1
+        ? (tenants[0]?.alias ?? null)
+        : null;
+  };
+  const joins = listOf(query.fromClause).flatMap(joinConditions);
+  for (const { lexpr, rexpr } of [query.whereClause, ...joins].flatMap(equalities)) {
+    const [left, right] = [aliasOf(lexpr), aliasOf(rexpr)];
+    if (left !== null && right !== null) links.push([left, right]);
+    else if (left !== null && !hasColumn(rexpr)) bound.add(left);
+    else if (right !== null && !hasColumn(lexpr)) bound.add(right);
+  }
+  for (let size = -1; size !== bound.size; ) {
+    size = bound.size;
+    for (const [one, other] of links) {
+      if (bound.has(one)) bound.add(other);
+      if (bound.has(other)) bound.add(one);
+    }
+  }
+  return bound;
+}
+
+function joinConditions(item: unknown): unknown[] {
+  if (!isNode(item) || !isNode(item.JoinExpr)) return [];
+  const { larg, rarg, quals } = item.JoinExpr;
+  return [quals, ...joinConditions(larg), ...joinConditions(rarg)];
+}
+
+/** Lists the equalities that all hold where a condition does. */
+function equalities(condition: unknown): { readonly lexpr: unknown; readonly rexpr: unknown }[] {
+  if (!isNode(condition)) return [];
+  if (isNode(condition.BoolExpr)) {
+    return condition.BoolExpr.boolop === "AND_EXPR"
+      ? listOf(condition.BoolExpr.args).flatMap(equalities)
+      : [];
+  }
+  if (!isNode(condition.A_Expr) || condition.A_Expr.kind !== "AEXPR_OP") return [];
+  const { name, lexpr, rexpr } = condition.A_Expr;
+  return textOf(name) === "=" ? [{ lexpr, rexpr }] : [];
+}
+
+function checkInsert(query: Node, found: Violation[]): void {
+  const table = String((query.relation as Node).relname);
+  const select = isNode(query.selectStmt) ? ((query.selectStmt.SelectStmt ?? {}) as Node) : {};
+  const values = listOf(select.valuesLists);
+  if (values.length === 0) found.push({ rule: "insert_select", subject: table });
+  for (const name of callsIn(query)) {
+    if (VOLATILE.has(name)) found.push({ rule: "volatile_insert", subject: `${name} into ${table}` });
+  }
+  if (!isDistributed(table)) return;
+  const at = listOf(query.cols).findIndex(
+    (each) => ((each as Node).ResTarget as Node).name === "workspace_id",
+  );
+  const stated =
+    values.length > 0
+      ? values.map((each) => listOf(((each as Node).List as Node).items)[at])
+      : [((listOf(select.targetList)[at] as Node | undefined)?.ResTarget as Node | undefined)?.val];
+  // A column of that name belongs to a source that is checked on its own.
+  const isBound = (value: unknown) =>
+    value !== undefined && (columnOf(value)?.at(-1) === "workspace_id" || !hasColumn(value));
+  if (at < 0 || !stated.every(isBound)) found.push({ rule: "unbound", subject: table });
+}
+
+/** Checks casts around functions that return rows, and settings that a cluster does not send to its shards. */
+function checkCalls(node: Node, found: Violation[]): void {
+  const cast = isNode(node.TypeCast) && isNode(node.TypeCast.arg) ? node.TypeCast.arg.FuncCall : null;
+  if (isNode(cast) && RETURNS_ROWS.has(textOf(cast.funcname))) {
+    found.push({ rule: "cast_of_set", subject: textOf(cast.funcname) });
+  }
+  const call = node.FuncCall;
+  if (!isNode(call) || textOf(call.funcname) !== "set_config") return;
+  const [name, value] = listOf(call.args).map((each) => JSON.stringify(each));
+  const isScope = /"meter\.(?:workspace|organisation)_ids?"/.exec(name ?? "");
+  // An empty value resets the scope.
+  if (isScope !== null && value?.includes("ParamRef"))
+    found.push({ rule: "set_config", subject: isScope[0] });
+}
+
+function callsIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(callsIn);
+  if (!isNode(value)) return [];
+  const own = isNode(value.FuncCall) ? [textOf(value.FuncCall.funcname)] : [];
+  return [...own, ...Object.values(value).flatMap(callsIn)];
+}
+
+/** Returns the parts of a column's name, through casts; null for anything else. */
+function columnOf(expression: unknown): readonly string[] | null {
+  if (!isNode(expression)) return null;
+  if (isNode(expression.TypeCast)) return columnOf(expression.TypeCast.arg);
+  return isNode(expression.ColumnRef)
+    ? listOf(expression.ColumnRef.fields).map((each) => textOf([each]))
+    : null;
+}
+
+function hasColumn(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasColumn);
+  return isNode(value) && ("ColumnRef" in value || Object.values(value).some(hasColumn));
+}
+
+/** Returns the last name of a qualified one, such as that of a function or an operator. */
+function textOf(names: unknown): string {
+  const last = listOf(names).at(-1);
+  return isNode(last) && isNode(last.String) ? String(last.String.sval) : "";
+}
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
