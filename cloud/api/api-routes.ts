@@ -66,10 +66,12 @@ import {
   daemonTotalsQuerySchema,
   periodQuerySchema,
   promptViewsQuerySchema,
+  sessionsQuerySchema,
   traceBodyQuerySchema,
   tracesQuerySchema,
 } from "../../core/wire/queries.ts";
 import { analyticsSchema, optimisationSchema, overviewSchema } from "../../core/wire/reports.ts";
+import { sessionDetailSchema, sessionsSchema } from "../../core/wire/sessions.ts";
 import {
   advancedSettingsPatchSchema,
   advancedSettingsSchema,
@@ -264,6 +266,20 @@ export const API_ROUTES = {
     caller: "person",
     workspace: {},
     answers: { 200: traceSchema },
+  },
+  "GET /v1/workspaces/:ws/sessions": {
+    summary: "List sessions with a request in the period, the one with the latest request first",
+    caller: "person",
+    workspace: {},
+    query: sessionsQuerySchema,
+    answers: { 200: sessionsSchema },
+    refusals: [400],
+  },
+  "GET /v1/workspaces/:ws/sessions/:session_id": {
+    summary: "Show a session with its requests, the oldest first",
+    caller: "person",
+    workspace: {},
+    answers: { 200: sessionDetailSchema },
   },
   "GET /v1/traces/:request_id/body": {
     summary:

@@ -2,15 +2,14 @@ import { html } from "hono/html";
 import { explainRequest } from "../../core/pricing/explain-request.ts";
 import { findPublication } from "../../core/pricing/price-fix.ts";
 import type { UsageFilter, UsageQuery } from "../../core/pricing/view/usage-query.ts";
-import { DEFAULT_USAGE_QUERY } from "../../core/pricing/view/usage-query.ts";
 import { PLAN_TABLE } from "../../core/privacy/plans/plan-table.ts";
 import { isWithinReach, retentionFloor } from "../../core/privacy/retention/windows.ts";
 import { isUuid } from "../../core/values/uuid.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import type { TracesQuery } from "../../core/wire/queries.ts";
-import type { UsageAnswer, UsageDimension } from "../../core/wire/usage.ts";
+import type { UsageDimension } from "../../core/wire/usage.ts";
 import { renderUsd } from "../../pages/figures.ts";
-import { type NameOfValue, renderPeriods } from "../../pages/filters.ts";
+import { renderPeriods } from "../../pages/filters.ts";
 import { renderName } from "../../pages/names.ts";
 import { type PagePeriod, readPagePeriod } from "../../pages/page-period.ts";
 import { renderState } from "../../pages/states.ts";
@@ -27,9 +26,9 @@ import type { RequestSender } from "../../pages/views/shown-request.ts";
 import { createPaging } from "../routes/reads/paging.ts";
 import { readNames } from "../routes/reads/read-names.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
-import { readUsageAnswer } from "../routes/reads/read-usage.ts";
 import { findTrace, listTraces, type TraceFilter, type TraceRow } from "../store/reads/traces.ts";
 import { renderAuditTabs } from "./audit-parts.ts";
+import { askOfPeriod, readFilterMenus, type UsageRead } from "./filter-menus.ts";
 import { toolsOf } from "./page-tools.ts";
 import { readBodyPanel, showBodyPanel } from "./request-body.ts";
 import { toShownRequest } from "./shown-request.ts";
@@ -42,9 +41,6 @@ const PAGE_ROWS = 50;
 
 /** The filters that have a menu of their values. The rollups have them. */
 const MENUS = ["project", "model", "provider", "person", "machine"] as const satisfies UsageDimension[];
-
-/** The most values of a filter that a menu has. */
-const MAX_CHOICES = 100;
 
 /** Which requests a list has: those of the API's traces, or those as far back as the audit log. */
 interface RequestList {
@@ -119,50 +115,37 @@ function filterOf(view: View): TraceFilter {
 const NO_ID = "00000000-0000-0000-0000-000000000000";
 
 async function readRequests(
-  { env: { parts }, workspace, place }: PageCall,
+  call: PageCall,
   list: RequestList,
   view: View,
   period: PagePeriod,
   filter: TraceFilter,
 ): Promise<RequestsAnswer | Response> {
+  const { parts } = call.env;
+  const { workspace, place } = call;
   const { workspaceId } = workspace;
   const binding = { workspaceId, query: { endpoint: `${list.endpoint}_page`, ...filter } };
   const paging = createPaging(binding, isUuid, parts.sha256);
   const after = paging.read(view.values.cursor || null);
   if (!after.ok) return after.refusal;
   const { from, to } = period;
-  const bounds = { period: { from: formatInstant(from), to: formatInstant(to) }, compare: "none" } as const;
-  const ask = (change: Partial<UsageQuery>) =>
-    readUsageAnswer(parts, workspace, { ...DEFAULT_USAGE_QUERY, ...bounds, bucket: "none", ...change });
-  const [page, total, ...lists] = await Promise.all([
+  const [page, total, menus] = await Promise.all([
     listTraces(parts.db, workspaceId, { from, to, after: after.value, limit: PAGE_ROWS, filter }),
     // Totals go back as far as the retention of data, which can end before that of the audit log.
-    from < retentionFloor("overview", reachOf(workspace, place.now)) ? null : countRequests(filter, ask),
-    ...MENUS.map((by) => ask({ by, top: MAX_CHOICES, metric: "requests" })),
+    from < retentionFloor("overview", reachOf(workspace, place.now))
+      ? null
+      : countRequests(filter, askOfPeriod(call, period)),
+    readFilterMenus(call, period, MENUS),
   ]);
-  const values = MENUS.map((_, at) => listValues(lists[at]));
-  const names = new Map(MENUS.map((menu, at) => [menu as string, new Map(values[at])]));
-  const nameOf: NameOfValue = (name, value) => names.get(name)?.get(value) ?? null;
   return {
     requests: page.rows.map(toShownRequest),
     nextCursor: paging.next(page),
     periodWords: period.words,
-    choices: Object.fromEntries(MENUS.map((name, at) => [name, (values[at] ?? []).map(([key]) => key)])),
+    ...menus,
     total,
     senders: await readSenders(parts, page.rows),
-    nameOf,
     ...(period.isCut && { caveat: list.cut }),
   };
-}
-
-type UsageRead = Awaited<ReturnType<typeof readUsageAnswer>>;
-
-/** Lists the values of an answer with their names, in the order of the names. */
-function listValues(answer: UsageRead | undefined): [key: string, name: string][] {
-  const rows: UsageAnswer["rows"] = answer?.ok === true ? answer.value.rows : [];
-  return rows
-    .flatMap(({ key, label }): [string, string][] => (key === null ? [] : [[key, label]]))
-    .sort(([, one], [, other]) => (one < other ? -1 : 1));
 }
 
 /** Counts the requests of a view. The rollups have the counts of all statuses; null if no sums can be read of the period. */

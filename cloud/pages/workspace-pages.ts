@@ -11,6 +11,7 @@ import { redirectTo } from "./page-parts.ts";
 import { showPeople } from "./people-page.ts";
 import { downloadCertificate, erasePromptsOnPage, showPrivacy } from "./privacy-page.ts";
 import { readRequestBody, showAuditRequests, showRequest, showRequests } from "./requests-page.ts";
+import { showSession, showSessions } from "./sessions-page.ts";
 import { changeSettings, showSettings } from "./settings-page.ts";
 import { showWorkspaceStatement } from "./statement-page.ts";
 import { showUsagePage } from "./usage-pages.ts";
@@ -31,6 +32,8 @@ export const WORKSPACE_PAGES: readonly (readonly WorkspacePage[])[] = [
   [
     usagePage("/", "Overview"),
     usagePage("/explore", "Explore"),
+    { path: "/sessions", name: "Sessions", get: showSessions },
+    { path: "/sessions/:id", get: showSession },
     { path: "/requests", name: "Requests", get: showRequests },
     // The answer to its form shows a stored prompt.
     { path: "/requests/:id", showsSecret: true, get: showRequest, post: readRequestBody },

@@ -22,6 +22,7 @@ import { consentHandlers } from "./reads/checkout-consent.ts";
 import { optimisationHandlers } from "./reads/optimisation.ts";
 import { promptViewHandlers } from "./reads/prompt-views.ts";
 import { reportHandlers } from "./reads/reports.ts";
+import { sessionHandlers } from "./reads/sessions.ts";
 import { traceBodyHandlers } from "./reads/trace-body.ts";
 import { traceHandlers } from "./reads/traces.ts";
 import { usageHandlers } from "./reads/usage.ts";
@@ -50,6 +51,7 @@ export const API_HANDLERS: ApiHandlers = {
   ...reportHandlers,
   ...usageHandlers,
   ...optimisationHandlers,
+  ...sessionHandlers,
   ...traceHandlers,
   ...traceBodyHandlers,
   ...auditHandlers,

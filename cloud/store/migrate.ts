@@ -19,6 +19,7 @@ import { administration } from "./migrations/0015-administration.ts";
 import { bodyKeys } from "./migrations/0016-body-keys.ts";
 import { budgets } from "./migrations/0017-budgets.ts";
 import { settingsOnlyPolicies } from "./migrations/0018-settings-only-policies.ts";
+import { sessionIndex } from "./migrations/0019-session-index.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -42,6 +43,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   bodyKeys,
   budgets,
   settingsOnlyPolicies,
+  sessionIndex,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

@@ -85,6 +85,19 @@ export const tracesQuerySchema = v.object({
 /** A query for traces. */
 export type TracesQuery = v.InferOutput<typeof tracesQuerySchema>;
 
+/** The query of `…/sessions`. */
+export const sessionsQuerySchema = v.object({
+  from: edge,
+  to: edge,
+  project: maybe(text(64)),
+  machine: maybe(uuid),
+  user: maybe(identifier),
+  limit,
+});
+
+/** A query for sessions. */
+export type SessionsQuery = v.InferOutput<typeof sessionsQuerySchema>;
+
 /**
  * The query of `GET /v1/traces/{request_id}/body`. `workspace_id` is needed if several workspaces have the request. To view
  * a teammate's body, send a `reason` (or the header `X-Prompt-View-Reason`) or the `view_id` of a recorded view. Each

@@ -41,7 +41,7 @@ export async function readSessions({ store, turn, clock }: ApiPorts, view: View)
     sessions: sessions.map(toSessionLine),
     periodWords: period.words,
     choices: { project: await readChoices(store, "project", period) },
-    limit: MAX_SESSIONS,
+    hasMore: sessions.length >= MAX_SESSIONS,
   };
 }
 

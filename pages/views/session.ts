@@ -5,7 +5,7 @@ import {
   type SessionCall,
 } from "../../core/metering/sessions/session-tree.ts";
 import { COST_PARTS } from "../../core/pricing/cost-split.ts";
-import type { RequestRecord } from "../../core/values/record.ts";
+import { formatCount } from "../../core/values/text/format-count.ts";
 import { formatDuration } from "../../core/values/text/format-duration.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import { totalOutputTokens } from "../../core/values/token-totals.ts";
@@ -24,6 +24,7 @@ import { type View, type ViewSpec, viewHref } from "../view.ts";
 import { requestHref } from "./links.ts";
 import { cacheShare, renderOutcome, renderRequestCost } from "./request-table.ts";
 import type { SessionLine } from "./sessions.ts";
+import type { ShownRequest } from "./shown-request.ts";
 
 /** The view of one session. */
 export const sessionView = (path: string): ViewSpec => ({
@@ -34,15 +35,15 @@ export const sessionView = (path: string): ViewSpec => ({
 
 export interface SessionAnswer {
   readonly session: SessionLine;
-  /** Its requests, the oldest first. */
-  readonly requests: readonly RequestRecord[];
+  /** Its requests, the oldest first; not all of them if it has very many. */
+  readonly requests: readonly ShownRequest[];
 }
 
 /** The rows of one page. */
 const PAGE_ROWS = 100;
 
-type Node = AgentNode<RequestRecord>;
-type Call = SessionCall<RequestRecord>;
+type Node = AgentNode<ShownRequest>;
+type Call = SessionCall<ShownRequest>;
 
 /** An agent with its place in the tree. */
 interface Agent {
@@ -64,6 +65,7 @@ export function renderSession({ session, requests }: SessionAnswer, view: View, 
     agent.node.calls.map((call) => ({ ...call, agent, number: numbers.get(call.request.requestId) ?? 0 })),
   );
   return html`${renderViewNotices(view)}
+    ${requests.length < session.calls ? html`<div class="notice" role="note">${`Only the first ${formatCount(requests.length)} of ${formatCount(session.calls)} calls are listed. The figures below are of all calls, those of agents of the listed ones.`}</div>` : ""}
     ${renderFigures(session, agents, place)}
     ${agents.length > 1 ? renderAgents(agents) : ""}
     ${renderContext(agents)}
@@ -84,6 +86,11 @@ function flatten(node: Node, depth = 0): Agent[] {
   return [{ node, depth, name }, ...node.children.flatMap((child) => flatten(child, depth + 1))];
 }
 
+const renderOwner = ({ client, sender }: SessionLine): Html =>
+  sender === undefined
+    ? renderName(client)
+    : html`${renderName(sender.person)} on ${renderName(sender.machine)}`;
+
 function renderFigures(session: SessionLine, agents: readonly Agent[], place: PagePlace): Html {
   const { split, calls, failed, unpriced, startedAt, endedAt, cached } = session;
   const tile = (name: string, value: Html | string, note: Html | string) =>
@@ -92,7 +99,7 @@ function renderFigures(session: SessionLine, agents: readonly Agent[], place: Pa
     n === 0 ? split.planUsagePicoUsd === 0n || split[part] > 0n : split[part] > 0n,
   );
   const compactions = agents.reduce((sum, { node }) => sum + node.compactions, 0);
-  return html`<p class="quiet" data-summary>${renderName(session.client)} in ${renderName(session.project)}${session.branch === null ? "" : html` on <bdi>${session.branch}</bdi>`}, ${renderTime(startedAt, place, true)} to ${formatTimeOfDay(endedAt, place.zone)} (${place.zone})${session.isInferred ? "; the calls of one process, because the program names no session" : ""}</p>
+  return html`<p class="quiet" data-summary>${renderOwner(session)} in ${renderName(session.project)}${session.branch === null ? "" : html` on <bdi>${session.branch}</bdi>`}, ${renderTime(startedAt, place, true)} to ${formatTimeOfDay(endedAt, place.zone)} (${place.zone})${session.isInferred ? "; the calls of one process, because the program names no session" : ""}</p>
   <dl class="figures">
     ${parts.map(({ part, label }) => tile(label, renderUsd(split[part]), part === "planUsagePicoUsd" ? "at API prices, not spent" : unpriced > 0 ? `without ${formatQuantity(unpriced, "unpriced call")}` : "all calls priced"))}
     ${tile("Calls", calls.toLocaleString("en"), failed === 0 ? "none failed" : html`<span class="bad">${failed} failed</span>`)}
@@ -140,7 +147,7 @@ function describeMiss({ request, context }: Call, before: Call | undefined): str
   if (before === undefined || context === null || (before.context ?? 0) < 10_000) return null;
   const read = request.tokens.cacheReadTokens ?? 0;
   if (read * 2 >= Math.min(context, before.context ?? 0)) return null;
-  const idleMs = request.requestedAt - before.request.requestedAt - before.request.latencyMs;
+  const idleMs = request.requestedAt - before.request.requestedAt - (before.request.latencyMs ?? 0);
   return idleMs > CACHE_LIFE_MS ? `cache miss after ${formatSpan(idleMs)} idle` : null;
 }
 
@@ -214,17 +221,17 @@ function renderCall(
 }
 
 function laneOf(
-  { requestedAt, latencyMs, ttfbMs, errorClass }: RequestRecord,
+  { requestedAt, latencyMs, ttfbMs, errorClass }: ShownRequest,
   { startedAt, endedAt }: SessionLine,
 ): LaneCall {
   const length = Math.max(1, endedAt - startedAt);
   const wait = ttfbMs === null ? "" : `, first byte after ${formatDuration(ttfbMs)}`;
   return {
     start: Math.max(0, (requestedAt - startedAt) / length),
-    length: latencyMs / length,
-    waiting: ttfbMs === null || latencyMs === 0 ? 0 : ttfbMs / latencyMs,
+    length: (latencyMs ?? 0) / length,
+    waiting: ttfbMs === null || latencyMs === null || latencyMs === 0 ? 0 : ttfbMs / latencyMs,
     failed: errorClass !== null,
-    tip: `${formatDuration(latencyMs)}${wait}`,
+    ...(latencyMs !== null && { tip: `${formatDuration(latencyMs)}${wait}` }),
   };
 }
 

@@ -3,21 +3,28 @@ import type { CostSplit } from "../../core/pricing/cost-split.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatShare, formatSpan, renderUsd } from "../figures.ts";
-import { PERIOD_VALUES, renderChips, renderViewNotices } from "../filters.ts";
+import { type NameOfValue, PERIOD_VALUES, renderChips, renderViewNotices } from "../filters.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
 import type { PagePlace } from "../page-place.ts";
 import { renderEmpty, renderState } from "../states.ts";
 import { renderTime } from "../times.ts";
-import { filterValue, type View, type ViewSpec, viewHref } from "../view.ts";
+import { type View, type ViewSpec, viewHref } from "../view.ts";
 import { sessionHref } from "./links.ts";
 import { renderFilterMenus } from "./requests.ts";
+import type { RequestSender } from "./shown-request.ts";
 
-export const SESSIONS_VIEW: ViewSpec = {
+const sessionsView = (filters: readonly string[]): ViewSpec => ({
   path: "/sessions",
   keys: { period: PERIOD_VALUES, from: [], to: [], sort: ["latest", "cost", "calls", "length"] },
-  filters: ["project"],
-};
+  filters,
+});
+
+/** The list of a machine's sessions. */
+export const SESSIONS_VIEW = sessionsView(["project"]);
+
+/** The list of a workspace's sessions. */
+export const WORKSPACE_SESSIONS_VIEW = sessionsView(["project", "person", "machine"]);
 
 /** A session in a list. */
 export interface SessionLine {
@@ -26,6 +33,8 @@ export interface SessionLine {
   readonly project: string;
   readonly branch: string | null;
   readonly client: string | null;
+  /** Who sent it to a cloud, which does not receive the names of programs. Absent: it is of this machine. */
+  readonly sender?: RequestSender;
   readonly startedAt: Millis;
   readonly endedAt: Millis;
   readonly agents: number;
@@ -41,8 +50,12 @@ export interface SessionsAnswer {
   readonly sessions: readonly SessionLine[];
   readonly periodWords: string;
   readonly choices: Readonly<Record<string, readonly string[]>>;
-  /** The most sessions that the list has. Reached: there may be more. */
-  readonly limit: number;
+  /** The names of people and machines, whose values are IDs. */
+  readonly nameOf?: NameOfValue;
+  /** Whether the period may have more sessions than the list. */
+  readonly hasMore: boolean;
+  /** What the period can't have, as a sentence. */
+  readonly caveat?: string;
 }
 
 const costOf = ({ split }: SessionLine): bigint =>
@@ -57,22 +70,22 @@ const ORDERS: Readonly<Record<string, (one: SessionLine, other: SessionLine) => 
 
 /** Renders sessions with their costs. */
 export function renderSessions(answer: SessionsAnswer, view: View, place: PagePlace): Html {
-  const { sessions, limit, periodWords } = answer;
+  const { sessions, hasMore, periodWords, nameOf, caveat } = answer;
   const sorted = sessions.toSorted(ORDERS[view.values.sort ?? "latest"]);
-  const isCut = sessions.length >= limit;
   return html`${renderViewNotices(view)}
     ${renderFilterMenus(answer, view)}
-    ${renderChips(view)}
-    <p class="quiet" data-summary>${isCut ? `The latest ${limit} sessions` : formatQuantity(sessions.length, "session")}, ${periodWords}</p>
+    ${renderChips(view, nameOf)}
+    ${caveat === undefined ? "" : html`<div class="notice" role="note">${caveat}</div>`}
+    <p class="quiet" data-summary>${hasMore ? `The latest ${sessions.length} sessions` : formatQuantity(sessions.length, "session")}, ${periodWords}</p>
     <div id="list" data-live>${
       sessions.length > 0
         ? html`<section class="panel">${renderTable(sorted, view, place)}</section>`
-        : filterValue(view, "project") === undefined
+        : view.filters.length === 0
           ? renderState(
               "No sessions in this period",
               "A session is a run of a coding agent, such as Claude Code or Codex.",
             )
-          : renderEmpty(view, "sessions")
+          : renderEmpty(view, "sessions", nameOf)
     }</div>`;
 }
 
@@ -80,14 +93,14 @@ function renderTable(sessions: readonly SessionLine[], view: View, place: PagePl
   const head = (sort: string, name: string, kind: string) =>
     html`<th scope="col" class="${kind}"${view.values.sort === sort ? html` aria-sort="descending"` : ""}><a href="${viewHref(view, { values: { sort } })}">${name}</a></th>`;
   return html`<div class="scroll"><table aria-label="Sessions">
-    <thead><tr>${head("latest", "Began", "")}<th scope="col">Project</th><th scope="col" class="desk">Program</th>${head("length", "Length", "num desk")}${head("calls", "Calls", "num desk")}<th scope="col" class="num wide">Agents</th><th scope="col" class="num wide">Cached</th>${head("cost", "Spent", "num")}<th scope="col" class="num desk">Plan usage</th></tr></thead>
+    <thead><tr>${head("latest", "Began", "")}<th scope="col">Project</th><th scope="col" class="desk">${sessions[0]?.sender === undefined ? "Program" : "Person"}</th>${head("length", "Length", "num desk")}${head("calls", "Calls", "num desk")}<th scope="col" class="num wide">Agents</th><th scope="col" class="num wide">Cached</th>${head("cost", "Spent", "num")}<th scope="col" class="num desk">Plan usage</th></tr></thead>
     <tbody>${sessions.map((session) => renderRow(session, place))}</tbody>
   </table></div>`;
 }
 
 function renderRow(session: SessionLine, place: PagePlace): Html {
-  const { sessionId, project, branch, client, startedAt, endedAt, calls, failed, agents, cached, split } =
-    session;
+  const { sessionId, project, branch, client, sender, startedAt, endedAt } = session;
+  const { calls, failed, agents, cached, split } = session;
   const { spentPicoUsd, planUsagePicoUsd, unknownBillingPicoUsd } = split;
   const plan =
     planUsagePicoUsd === 0n ? "" : html`<span class="sub phone">${renderUsd(planUsagePicoUsd)} plan</span>`;
@@ -98,7 +111,7 @@ function renderRow(session: SessionLine, place: PagePlace): Html {
   return html`<tr id="s-${sessionId}">
     <th scope="row" class="when"><a href="${sessionHref(place, sessionId)}">${renderTime(startedAt, place)}</a></th>
     <td class="name">${renderName(project)}${branch === null ? "" : html`<span class="sub"><bdi>${branch}</bdi></span>`}<span class="sub phone">${formatQuantity(calls, "call")}, ${formatSpan(endedAt - startedAt)}</span></td>
-    <td class="name desk">${renderName(client)}${session.isInferred ? html`<span class="sub">by process</span>` : ""}</td>
+    <td class="name desk">${sender === undefined ? renderName(client) : html`${renderName(sender.person)}<span class="sub">${renderName(sender.machine)}</span>`}${session.isInferred ? html`<span class="sub">by process</span>` : ""}</td>
     <td class="num desk">${formatSpan(endedAt - startedAt)}</td>
     <td class="num desk">${calls.toLocaleString("en")}${failed === 0 ? "" : html`<span class="sub bad">${failed} failed</span>`}</td>
     <td class="num wide">${agents}</td>

@@ -16,7 +16,7 @@ export type TraceRow = Selectable<RequestRow> & { readonly hostname: string | nu
 export type TraceFilter = Omit<TracesQuery, "from" | "to" | "cursor" | "limit">;
 
 /** Selects a workspace's requests, with the names of their machines. */
-function selectTraces(trx: Transaction<CloudSchema>, workspaceId: string) {
+export function selectTraces(trx: Transaction<CloudSchema>, workspaceId: string) {
   return trx
     .selectFrom("requests as r")
     .leftJoin("machines as m", (join) =>

@@ -170,6 +170,13 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
     send: (_, { workspace, requestId }) => ({ path: `/v1/workspaces/${workspace.id}/traces/${requestId}` }),
     answer: 200,
   },
+  "GET /v1/workspaces/:ws/sessions": { ...member, send: ws("/sessions"), answer: 200 },
+  // Each answer of 200 would need a session of its own in each world.
+  "GET /v1/workspaces/:ws/sessions/:session_id": {
+    ...member,
+    send: ws(`/sessions/${"0".repeat(32)}`),
+    answer: 404,
+  },
   "GET /v1/workspaces/:ws/audit/requests": {
     needs: "person",
     workspace: { feature: "auditSurface" },

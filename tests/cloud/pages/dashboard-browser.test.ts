@@ -68,6 +68,8 @@ describe("the pages of a workspace's calls in Chromium", {
     const pages = [
       ["requests", "/requests"],
       ["requests-filtered", "/requests?status=failed&period=90d"],
+      ["sessions", "/sessions"],
+      ["session", `/sessions/${SESSION}`],
       ["request", `/requests/${calls[1]?.request_id}`],
       ["request-unpriced", `/requests/${calls[5]?.request_id}`],
     ] as const;

@@ -1,0 +1,120 @@
+import { retentionFloor } from "../../core/privacy/retention/windows.ts";
+import { isUuid } from "../../core/values/uuid.ts";
+import { HEX_ID } from "../../core/wire/fields.ts";
+import { formatInstant } from "../../core/wire/instant.ts";
+import { renderPeriods } from "../../pages/filters.ts";
+import { readPagePeriod } from "../../pages/page-period.ts";
+import { filterValue, readView } from "../../pages/view.ts";
+import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
+import { renderSessions, type SessionLine, WORKSPACE_SESSIONS_VIEW } from "../../pages/views/sessions.ts";
+import { readNames } from "../routes/reads/read-names.ts";
+import { reachOf } from "../routes/reads/read-period.ts";
+import { MAX_SESSION_REQUESTS } from "../routes/reads/sessions.ts";
+import { findSession, listSessions, type SessionRow } from "../store/reads/sessions.ts";
+import { readFilterMenus } from "./filter-menus.ts";
+import { toolsOf } from "./page-tools.ts";
+import { toShownRequest } from "./shown-request.ts";
+import type { PageAnswer, PageCall } from "./workspace-page.ts";
+
+const PATH = "/sessions";
+
+/** The most sessions of a list. */
+const MAX_SESSIONS = 100;
+
+const floorOf = ({ workspace, place }: PageCall) => retentionFloor("traces", reachOf(workspace, place.now));
+
+/** `GET /w/{ws}/sessions`: the sessions of a period. Its beginning is cut as that of a list of requests. */
+export async function showSessions(call: PageCall): Promise<PageAnswer> {
+  const { env, place, workspace } = call;
+  const { parts } = env;
+  const view = readView(WORKSPACE_SESSIONS_VIEW, call.parameters, place.base);
+  const floor = floorOf(call);
+  const period = readPagePeriod(view, place, floor);
+  const { from, to } = period;
+  const filter = {
+    project: filterValue(view, "project") ?? null,
+    user: filterValue(view, "person") ?? null,
+    machine: machineOf(filterValue(view, "machine")),
+  };
+  const list = { from, to, floor, limit: MAX_SESSIONS, filter };
+  const [rows, menus] = await Promise.all([
+    listSessions(parts.db, workspace.workspaceId, list),
+    readFilterMenus(call, period, ["project", "person", "machine"]),
+  ]);
+  const shown = rows.slice(0, MAX_SESSIONS);
+  const query = new URLSearchParams({ from: formatInstant(from), to: formatInstant(to) });
+  for (const [name, value] of Object.entries(filter)) if (value !== null) query.set(name, value);
+  const answer = {
+    ...menus,
+    sessions: await toSessionLines(call, shown),
+    periodWords: period.words,
+    hasMore: rows.length > MAX_SESSIONS,
+    ...(period.isCut && { caveat: CUT }),
+  };
+  return {
+    heading: "Sessions",
+    path: PATH,
+    controls: renderPeriods(view),
+    main: renderSessions(answer, view, place),
+    tools: toolsOf(call, `/sessions?${query}&limit=${MAX_SESSIONS}`, {}),
+  };
+}
+
+const CUT = "Earlier sessions are not listed: the plan and the retention of this workspace end before them.";
+
+/** No machine has an ID of another form, and Postgres refuses one. */
+const machineOf = (id: string | undefined): string | null =>
+  id === undefined || isUuid(id) ? (id ?? null) : "00000000-0000-0000-0000-000000000000";
+
+/** `GET /w/{ws}/sessions/{id}`: one session, its agents and its calls. */
+export async function showSession(call: PageCall): Promise<PageAnswer> {
+  const { env, context, workspace, place } = call;
+  const id = context.req.param("id") ?? "";
+  const back = { path: PATH, name: "Sessions" };
+  const bounds = { floor: floorOf(call), limit: MAX_SESSION_REQUESTS };
+  const found = HEX_ID.test(id) ? await findSession(env.parts.db, workspace.workspaceId, id, bounds) : null;
+  const [session] = found === null ? [] : await toSessionLines(call, [found.session]);
+  if (found === null || session === undefined)
+    return { heading: "Not found", path: PATH, back, main: renderNoSession(place), status: 404 };
+  const view = readView(sessionView(`${PATH}/${id}`), call.parameters, place.base);
+  return {
+    heading: "One session",
+    path: PATH,
+    back,
+    main: renderSession({ session, requests: found.requests.map(toShownRequest) }, view, place),
+    tools: toolsOf(call, `${PATH}/${id}`, {}),
+  };
+}
+
+async function toSessionLines(
+  { env }: PageCall,
+  rows: readonly SessionRow[],
+): Promise<readonly SessionLine[]> {
+  const names = await readNames(
+    env.parts.accounts,
+    rows.map(({ user_id }) => user_id),
+  );
+  return rows.map((row) => ({
+    sessionId: row.session_id,
+    isInferred: row.session_source === "inferred",
+    project: row.project ?? "",
+    branch: row.git_branch,
+    client: null,
+    sender: { person: names.get(row.user_id) ?? row.user_id, machine: row.hostname },
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    agents: Number(row.agents),
+    calls: Number(row.requests),
+    failed: Number(row.failed_requests),
+    unpriced: Number(row.unpriced_requests),
+    cached:
+      row.input_tokens === null || row.cache_read_tokens === null
+        ? null
+        : { read: BigInt(row.cache_read_tokens), input: BigInt(row.input_tokens) },
+    split: {
+      spentPicoUsd: BigInt(row.spent_pico_usd),
+      planUsagePicoUsd: BigInt(row.plan_usage_pico_usd),
+      unknownBillingPicoUsd: BigInt(row.unknown_billing_pico_usd),
+    },
+  }));
+}

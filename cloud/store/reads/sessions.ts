@@ -1,0 +1,157 @@
+import { type RawBuilder, sql, type Transaction } from "kysely";
+import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
+import type { Millis } from "../../../core/values/time.ts";
+import type { SessionsQuery } from "../../../core/wire/queries.ts";
+import type { CloudDatabase } from "../open-database.ts";
+import { FAILED } from "../rollups.ts";
+import type { CloudSchema } from "../schema.ts";
+import { inReadScope } from "./read-scope.ts";
+import { selectTraces, type TraceRow } from "./traces.ts";
+import { UNPRICED } from "./usage-data.ts";
+import type { Span } from "./usage-spans.ts";
+
+/** A session with the sums of its requests. Sums are texts, since they may exceed a double's integers. */
+export interface SessionRow {
+  readonly session_id: string;
+  /** What its latest request states. */
+  readonly session_source: "stated" | "inferred" | null;
+  readonly project: string | null;
+  readonly git_branch: string | null;
+  readonly client_version: string | null;
+  readonly user_id: string;
+  readonly machine_id: string | null;
+  readonly hostname: string | null;
+  readonly started_at: Millis;
+  readonly ended_at: Millis;
+  /** The number of sub-agents. */
+  readonly agents: string;
+  readonly requests: string;
+  readonly failed_requests: string;
+  readonly unpriced_requests: string;
+  readonly incomplete_requests: string;
+  readonly input_tokens: string | null;
+  readonly cache_read_tokens: string | null;
+  readonly spent_pico_usd: string;
+  readonly plan_usage_pico_usd: string;
+  readonly unknown_billing_pico_usd: string;
+}
+
+/** The filters of a list of sessions. An empty project selects requests without one. */
+export type SessionFilter = Pick<SessionsQuery, "project" | "machine" | "user">;
+
+/** Which sessions are listed: those with a request in the period. */
+export interface SessionList extends Span {
+  readonly filter: SessionFilter;
+  /** The earliest time that may be read. A session's earlier requests are not in its sums. */
+  readonly floor: Millis;
+  readonly limit: number;
+}
+
+/** The requests that are searched first. They name a page of sessions in most workspaces, and are read in a few milliseconds. */
+const NEWEST_REQUESTS = 20_000;
+
+/** Lists sessions, the one with the latest request first: at most one more than the limit. */
+export async function listSessions(
+  db: CloudDatabase,
+  workspaceId: string,
+  list: SessionList,
+): Promise<readonly SessionRow[]> {
+  return await inReadScope(db, { workspaceId }, async (trx) => {
+    const newest = await findLatestIds(trx, workspaceId, list, NEWEST_REQUESTS);
+    const isComplete = newest.ids.length > list.limit || newest.requests < NEWEST_REQUESTS;
+    const { ids } = isComplete ? newest : await findLatestIds(trx, workspaceId, list, null);
+    const rows = await sumSessions(trx, workspaceId, ids, list.floor);
+    const byId = new Map(rows.map((row) => [row.session_id, row]));
+    return ids.flatMap((id) => byId.get(id) ?? []);
+  });
+}
+
+/** Finds the sessions among the newest requests of a list, or among all, with the number of requests that were read. */
+async function findLatestIds(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  { from, to, filter: { project, machine, user }, limit }: SessionList,
+  newest: number | null,
+): Promise<{ readonly ids: readonly string[]; readonly requests: number }> {
+  const filters: RawBuilder<unknown>[] = [
+    ...(project === null ? [] : [sql`and coalesce(project, '') = ${project}`]),
+    ...(machine === null ? [] : [sql`and machine_id = ${machine}::uuid`]),
+    ...(user === null ? [] : [sql`and user_id = ${user}`]),
+  ];
+  const { rows } = await sql<{ session_id: string; requests: string }>`
+    select session_id, sum(count(*)) over () as requests from (
+      select session_id, requested_at from requests
+      where workspace_id = ${workspaceId}::uuid and session_id is not null
+        and requested_at >= ${from}::timestamptz and requested_at < ${to}::timestamptz ${sql.join(filters, sql` `)}
+      ${newest === null ? sql`` : sql`order by requested_at desc limit ${newest}::bigint`}
+    ) as read
+    group by session_id order by max(requested_at) desc, session_id limit ${limit + 1}::bigint`.execute(trx);
+  return { ids: rows.map(({ session_id }) => session_id), requests: Number(rows[0]?.requests ?? 0) };
+}
+
+const billed = (modes: string) =>
+  `coalesce(sum(cost_pico_usd) filter (where ${EFFECTIVE_BILLING_SQL} in (${modes})), 0)::text`;
+
+const count = (condition: string) => `count(*) filter (where ${condition})`;
+
+const SUMS = `min(requested_at) as started_at,
+  max(requested_at + coalesce(latency_ms, 0) * interval '1 millisecond') as ended_at,
+  count(distinct agent_id) as agents, count(*) as requests,
+  ${count(`${FAILED} is true`)} as failed_requests, ${count(UNPRICED)} as unpriced_requests,
+  ${count("tokens_complete is false")} as incomplete_requests,
+  case when count(prompt_tokens) + count(cache_read_tokens) + count(cache_write_tokens) > 0 then
+    (coalesce(sum(prompt_tokens), 0) + coalesce(sum(cache_read_tokens), 0) + coalesce(sum(cache_write_tokens), 0))::text
+  end as input_tokens,
+  sum(cache_read_tokens)::text as cache_read_tokens,
+  ${billed("'metered', 'credits', 'free'")} as spent_pico_usd, ${billed("'plan'")} as plan_usage_pico_usd,
+  ${billed("'unknown'")} as unknown_billing_pico_usd`;
+
+async function sumSessions(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  ids: readonly string[],
+  floor: Millis,
+): Promise<readonly SessionRow[]> {
+  if (ids.length === 0) return [];
+  const ofSessions = sql`workspace_id = ${workspaceId}::uuid and requested_at >= ${floor}::timestamptz
+    and session_id in (${sql.join(ids.map((id) => sql`${id}::text`))})`;
+  const { rows } = await sql<SessionRow>`
+    with latest as (
+      select distinct on (session_id) session_id, session_source, project, git_branch, client_version, user_id, machine_id
+      from requests where ${ofSessions} order by session_id, requested_at desc, request_id desc
+    ),
+    sums as (select session_id, ${sql.raw(SUMS)} from requests where ${ofSessions} group by session_id)
+    select latest.*, sums.*, coalesce(machines.label, machines.hostname) as hostname
+    from latest join sums on sums.session_id = latest.session_id
+      left join machines on machines.workspace_id = ${workspaceId}::uuid and machines.machine_id = latest.machine_id`.execute(
+    trx,
+  );
+  return rows;
+}
+
+/** A session with its requests, the oldest first. */
+export interface FoundSession {
+  readonly session: SessionRow;
+  readonly requests: readonly TraceRow[];
+}
+
+/** Finds a session with at most `limit` of its requests; null if it has none since the floor. */
+export async function findSession(
+  db: CloudDatabase,
+  workspaceId: string,
+  sessionId: string,
+  { floor, limit }: Pick<SessionList, "floor" | "limit">,
+): Promise<FoundSession | null> {
+  return await inReadScope(db, { workspaceId }, async (trx) => {
+    const [session] = await sumSessions(trx, workspaceId, [sessionId], floor);
+    if (session === undefined) return null;
+    const requests = await selectTraces(trx, workspaceId)
+      .where("r.session_id", "=", sessionId)
+      .where("r.requested_at", ">=", floor)
+      .orderBy("r.requested_at")
+      .orderBy("r.request_id")
+      .limit(limit)
+      .execute();
+    return { session, requests };
+  });
+}

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { DAY_MS } from "../../../core/values/time.ts";
+import { readView } from "../../../pages/view.ts";
+import { renderSession, type SessionAnswer, sessionView } from "../../../pages/views/session.ts";
+import {
+  batch,
+  type CloudRig,
+  createRig,
+  json,
+  record,
+  START,
+  type TestPerson,
+  type TestWorkspace,
+} from "../kit/cloud-rig.ts";
+import { describeOnEngines } from "../kit/engines.ts";
+
+const BASE = "http://127.0.0.1:8787";
+const config = { baseUrl: BASE, rateLimits: { perKey: 1e6, perUser: 1e6 } };
+const HOSTILE = `<script>alert(1)</script>"'&`;
+const [LONG, BARE, OLD] = ["5", "6", "7"].map((digit) => digit.repeat(32)) as [string, string, string];
+const AGENT = "a".repeat(32);
+
+/** Returns the text of HTML, with one space between words. */
+const textOf = (markup: string) => markup.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+
+describeOnEngines("the sessions of a workspace", (engine) => {
+  let rig: CloudRig;
+  let app: ReturnType<CloudRig["app"]>;
+  let workspace: TestWorkspace;
+  let member: TestPerson;
+  const at = (minutesAgo: number) => ({ requested_at: new Date(START - minutesAgo * 60_000).toISOString() });
+  const used = {
+    prompt_tokens: 1_000,
+    completion_tokens: 100,
+    cache_read_tokens: 3_000,
+    cache_write_tokens: 0,
+    thinking_tokens: 0,
+  };
+  before(async () => {
+    rig = await createRig(engine, { config });
+    app = rig.app(config);
+    workspace = await rig.addWorkspace({ plan: "team" });
+    member = await rig.personIn(workspace, "member");
+    const own = {
+      session_id: LONG,
+      session_source: "stated",
+      project: "shop",
+    } as const;
+    const calls = [
+      record(rig.uuid(), { ...own, ...at(30), ...used, billing_mode: "metered", tokens_complete: true }),
+      record(rig.uuid(), {
+        ...{ ...own, ...at(20), ...used, billing_mode: "plan", tokens_complete: true, latency_ms: 4_000 },
+        ...{ agent_id: AGENT, agent_kind: "Explore", ttfb_ms: 1_000 },
+      }),
+      record(rig.uuid(), {
+        ...own,
+        ...at(10),
+        http_status: 429,
+        error_class: "rate_limit",
+        latency_ms: 60_000,
+      }),
+      record(rig.uuid(), { ...at(5), session_id: BARE, project: HOSTILE, model: HOSTILE, prompt_tokens: 5 }),
+      record(rig.uuid(), { session_id: OLD, requested_at: new Date(START - 20 * DAY_MS).toISOString() }),
+      record(rig.uuid(), at(1)),
+    ];
+    const sent = await json(rig.call("POST", "/v1/requests/batch", workspace.token, batch(...calls)));
+    assert.equal(sent.accepted, calls.length, JSON.stringify(sent));
+  });
+  after(() => rig.close());
+
+  const get = async (path: string, { token }: TestPerson = member, of = workspace) =>
+    await app.request(`/w/${of.id}${path}`, { headers: { cookie: `session=${token}` } });
+  const read = async (path: string) => {
+    const answer = await get(path);
+    assert.equal(answer.status, 200, path);
+    return await answer.text();
+  };
+  const api = (path: string) => json(rig.call("GET", `/v1/workspaces/${workspace.id}${path}`, member.token));
+  const listed = (page: string) => [...page.matchAll(/<tr id="s-([^"]+)">/g)].map(([, id]) => id);
+
+  it("are listed with the sums of all their requests, the one with the latest request first", async () => {
+    const { items, has_more } = await api("/sessions");
+    assert.deepEqual(
+      items.map(({ session_id }: { session_id: string }) => session_id),
+      [BARE, LONG, OLD],
+    );
+    assert.equal(has_more, false);
+    const { user, machine, session_id, spent_pico_usd, plan_usage_pico_usd, ...session } = items[1];
+    assert.deepEqual(session, {
+      ...{ session_source: "stated", project: "shop", git_branch: null, client_version: null },
+      ...{ started_at: "2026-11-21T11:30:00.000Z", ended_at: "2026-11-21T11:51:00.000Z", agents: 1 },
+      ...{ requests: 3, failed_requests: 1, unpriced_requests: 0, incomplete_requests: 0 },
+      ...{ input_tokens: "8000", cache_read_tokens: "6000", unknown_billing_pico_usd: "0" },
+    });
+    assert.equal(session_id, LONG);
+    assert.equal(spent_pico_usd, plan_usage_pico_usd);
+    assert.ok(BigInt(spent_pico_usd) > 0n);
+    assert.deepEqual([typeof user.name, machine.id], ["string", workspace.machineId]);
+    const first = await api("/sessions?limit=1");
+    assert.deepEqual([first.items.length, first.has_more], [1, true]);
+  });
+
+  it("are filtered by period, project, machine and person", async () => {
+    for (const [query, ids] of [
+      ["from=2026-11-21", [BARE, LONG]],
+      ["project=shop", [LONG]],
+      [`machine=${workspace.machineId}`, [BARE, LONG, OLD]],
+      [`machine=${rig.uuid()}`, []],
+      [`user=${member.userId}`, []],
+    ] as const) {
+      const { items } = await api(`/sessions?${query}`);
+      assert.deepEqual(
+        items.map(({ session_id }: { session_id: string }) => session_id),
+        ids,
+        query,
+      );
+    }
+    assert.deepEqual(listed(await read("/sessions?project=shop")), [LONG]);
+    assert.deepEqual(listed(await read("/sessions?period=today")), [BARE, LONG]);
+    assert.match(await read("/sessions?machine=no-id"), /No sessions match these filters/);
+    assert.match(await read(`/sessions?person=${member.userId}`), /No sessions match these filters/);
+  });
+
+  it("are listed on a page in the order that its address names", async () => {
+    const page = await read("/sessions");
+    assert.deepEqual(listed(page), [BARE, LONG, OLD]);
+    assert.match(page, />3 sessions, Last 30 days: /);
+    assert.ok(page.includes("&lt;script&gt;alert(1)") && !page.includes(HOSTILE));
+    assert.equal(listed(await read("/sessions?sort=calls"))[0], LONG);
+    assert.equal(listed(await read("/sessions?sort=length"))[0], LONG);
+  });
+
+  it("are shown with their agents and calls, whose costs add up to that of the session", async () => {
+    const { session, requests, has_more } = await api(`/sessions/${LONG}`);
+    assert.deepEqual([session.requests, requests.length, has_more], [3, 3, false]);
+    const cost = (each: { cost_pico_usd: string | null }) => BigInt(each.cost_pico_usd ?? 0);
+    assert.equal(
+      requests.map(cost).reduce((sum: bigint, each: bigint) => sum + each, 0n),
+      BigInt(session.spent_pico_usd) + BigInt(session.plan_usage_pico_usd),
+    );
+    const page = await read(`/sessions/${LONG}`);
+    for (const { request_id } of requests) assert.ok(page.includes(`<tr id="r-${request_id}">`), request_id);
+    assert.match(page, /└ <bdi>Explore<\/bdi>/);
+    assert.match(page, /429 rate limit/);
+    const bare = await read(`/sessions/${BARE}`);
+    assert.ok(bare.includes("&lt;script&gt;alert(1)") && !bare.includes(HOSTILE));
+  });
+
+  it("have the text that the local page has for equal data, except who made the calls", async () => {
+    const { session, requests } = await api(`/sessions/${LONG}`);
+    const local = {
+      session: {
+        ...{ sessionId: LONG, isInferred: false, project: "shop", branch: null, client: "claude" },
+        ...{
+          startedAt: START - 30 * 60_000,
+          endedAt: START - 9 * 60_000,
+          agents: 1,
+          calls: 3,
+          failed: 1,
+          unpriced: 0,
+        },
+        cached: { read: 6_000n, input: 8_000n },
+        split: {
+          spentPicoUsd: BigInt(session.spent_pico_usd),
+          planUsagePicoUsd: BigInt(session.plan_usage_pico_usd),
+          unknownBillingPicoUsd: 0n,
+        },
+      },
+      requests: requests.map((each: Record<string, unknown>) => ({
+        ...{ requestId: each.request_id, requestedAt: Date.parse(`${each.requested_at}`), model: each.model },
+        ...{ provider: each.provider, latencyMs: each.latency_ms, ttfbMs: each.ttfb_ms },
+        ...{ agentId: each.agent_id, agentKind: each.agent_kind, parentAgentId: null },
+        ...{ errorClass: each.error_class, httpStatus: each.http_status, billingMode: each.billing_mode },
+        ...{ costPicoUsd: each.cost_pico_usd === null ? null : BigInt(`${each.cost_pico_usd}`) },
+        ...{ costSource: each.cost_pico_usd === null ? "unpriced" : "computed", recordSource: null },
+        tokens: {
+          ...{ promptTokens: each.prompt_tokens, completionTokens: each.completion_tokens },
+          ...{ cacheReadTokens: each.cache_read_tokens, cacheWriteTokens: each.cache_write_tokens },
+          ...{ thinkingTokens: each.thinking_tokens, cacheWrite1hTokens: null },
+        },
+      })),
+    } as SessionAnswer;
+    const base = `/w/${workspace.id}`;
+    const view = readView(sessionView(`/sessions/${LONG}`), new URLSearchParams(), base);
+    const text = textOf(String(renderSession(local, view, { base, zone: "UTC", now: rig.clock.now() })));
+    const afterOwner = text.slice(text.indexOf(" in shop")).trimEnd();
+    assert.ok(afterOwner.length > 300, text);
+    const shown = textOf(await read(`/sessions/${LONG}`));
+    assert.ok(shown.includes(afterOwner), `${shown}\nlacks\n${afterOwner}`);
+  });
+
+  it("reach as far back as the requests of the plan", async () => {
+    const solo = await rig.addWorkspace({ plan: "solo" });
+    const person = await rig.personIn(solo, "workspaceAdmin");
+    const day = (days: number) => ({ requested_at: new Date(START - days * DAY_MS).toISOString() });
+    const records = [
+      record(rig.uuid(), { session_id: OLD, ...day(10) }),
+      record(rig.uuid(), { session_id: LONG, ...day(9) }),
+      record(rig.uuid(), { session_id: LONG, ...day(2) }),
+    ];
+    await rig.call("POST", "/v1/requests/batch", solo.token, batch(...records));
+    const page = await (await get("/sessions?period=90d", person, solo)).text();
+    assert.deepEqual(listed(page), [LONG]);
+    assert.match(page, /Earlier sessions are not listed/);
+    const path = `/v1/workspaces/${solo.id}/sessions`;
+    const { session } = await json(rig.call("GET", `${path}/${LONG}`, person.token));
+    assert.equal(session.requests, 1);
+    assert.equal((await rig.call("GET", `${path}/${OLD}`, person.token)).status, 404);
+    assert.equal((await rig.call("GET", `${path}?from=2026-10-01`, person.token)).status, 400);
+    assert.equal((await get(`/sessions/${OLD}`, person, solo)).status, 404);
+  });
+
+  it("are for members only, and unknown in other workspaces", async () => {
+    const other = await rig.addWorkspace();
+    const stranger = await rig.personIn(workspace, "stranger");
+    for (const path of ["/sessions", `/sessions/${LONG}`]) {
+      assert.equal((await get(path, stranger)).status, 404, path);
+      assert.equal((await app.request(`/w/${workspace.id}${path}`)).status, 303, path);
+    }
+    const outsider = await rig.personIn(other, "member");
+    assert.equal((await get(`/sessions/${LONG}`, outsider, other)).status, 404);
+    for (const id of ["x", "%00", LONG.slice(1)])
+      assert.equal((await get(`/sessions/${id}`)).status, 404, id);
+  });
+});
