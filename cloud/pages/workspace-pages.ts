@@ -5,6 +5,7 @@ import { showVerification } from "./audit-verification-page.ts";
 import { showPromptViews } from "./audit-views-page.ts";
 import { changeBudgets, showBudgets } from "./budgets-page.ts";
 import { changeKeys, showKeys } from "./keys-page.ts";
+import { showLimits } from "./limits-page.ts";
 import { changeMachines, showMachines } from "./machines-page.ts";
 import { changeMembers, showMembers } from "./members-page.ts";
 import { redirectTo } from "./page-parts.ts";
@@ -46,7 +47,10 @@ export const WORKSPACE_PAGES: readonly (readonly WorkspacePage[])[] = [
     { path: "/statement", name: "Statement", get: showWorkspaceStatement },
     { path: "/statement/:month", get: showWorkspaceStatement },
   ],
-  [{ path: "/budgets", name: "Budgets", get: showBudgets, post: changeBudgets }],
+  [
+    { path: "/limits", name: "Limits", get: showLimits },
+    { path: "/budgets", name: "Budgets", get: showBudgets, post: changeBudgets },
+  ],
   [
     { path: "/settings", name: "Settings", get: showSettings, post: changeSettings },
     // The answer to a new key shows its token, and that to an invitation its link.

@@ -1,7 +1,8 @@
 import { type Context, Hono } from "hono";
+import { toPercent } from "../../core/metering/limits/limit-view.ts";
 import { DAY_MS } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
-import { readLimitViews, toPercent } from "../limits/limit-views.ts";
+import { readLimitViews } from "../limits/limit-views.ts";
 import { type DividedWindow, readShares, SHARE_GROUPS, type ShareGroup } from "../limits/read-shares.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { problem } from "./problem.ts";

@@ -1,7 +1,7 @@
 import type { LimitEvent } from "../../core/metering/limits/limit-events.ts";
+import { toPercent } from "../../core/metering/limits/limit-view.ts";
 import type { LogFields } from "../../core/ports/log.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
-import { toPercent } from "./limit-views.ts";
 
 /** Returns the fields of an event, for the log and for the stream of events. */
 export function limitEventFields({ name, reading, level, isEarly }: LimitEvent): LogFields<"limit.reset"> {

@@ -3,6 +3,7 @@ import { UNKNOWN } from "../../core/values/text/format-count.ts";
 import { renderMeter } from "../chart/meter.ts";
 import { formatSpan } from "../figures.ts";
 import type { Html } from "../html.ts";
+import { renderName } from "../names.ts";
 import { renderState } from "../states.ts";
 import { type PageClock, renderTime } from "../times.ts";
 
@@ -21,6 +22,8 @@ export interface LimitWindow {
   readonly elapsed_percent: number | null;
   readonly full: string;
   readonly full_at: string | null;
+  /** The machine that saw it, in a cloud. Absent: this machine. */
+  readonly machine?: string;
 }
 
 /** The characters of an account's hash that are shown. */
@@ -73,7 +76,7 @@ export function renderLimitTable(windows: readonly LimitWindow[], clock: PageClo
     <thead><tr><th scope="col">Window</th><th scope="col" class="meter">Used</th><th scope="col" class="num"><span class="hidden">Share</span></th><th scope="col">Resets</th><th scope="col" class="desk">At this rate</th><th scope="col" class="num wide">Seen</th></tr></thead>
     <tbody>${windows.map(
       (window) =>
-        html`<tr><th scope="row" class="name"><bdi>${nameOf(window)}</bdi><span class="sub"><bdi>${ownerOf(window)}</bdi></span></th><td class="meter">${renderUse(window)}</td><td class="num">${window.level === "ok" || window.level === "warning" ? describeUse(window) : html`<span class="bad">${describeUse(window)}</span>`}</td><td class="when">${renderReset(window, clock)}</td><td class="desk when">${renderFull(window, clock)}</td><td class="num wide">${formatSpan(clock.now - Date.parse(window.seen_at))} ago</td></tr>`,
+        html`<tr><th scope="row" class="name"><bdi>${nameOf(window)}</bdi><span class="sub"><bdi>${ownerOf(window)}</bdi>${window.machine === undefined ? "" : html` on ${renderName(window.machine)}`}</span></th><td class="meter">${renderUse(window)}</td><td class="num">${window.level === "ok" || window.level === "warning" ? describeUse(window) : html`<span class="bad">${describeUse(window)}</span>`}</td><td class="when">${renderReset(window, clock)}</td><td class="desk when">${renderFull(window, clock)}</td><td class="num wide">${formatSpan(clock.now - Date.parse(window.seen_at))} ago</td></tr>`,
     )}</tbody></table></div>
     <p class="quiet">The providers' own numbers, with use on other machines. The line in a bar is the elapsed time of the window; the estimates are ours.</p>`;
 }

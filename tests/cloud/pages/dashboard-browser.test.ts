@@ -68,6 +68,7 @@ describe("the pages of a workspace's calls in Chromium", {
     const pages = [
       ["requests", "/requests"],
       ["requests-filtered", "/requests?status=failed&period=90d"],
+      ["limits", "/limits"],
       ["sessions", "/sessions"],
       ["session", `/sessions/${SESSION}`],
       ["request", `/requests/${calls[1]?.request_id}`],
