@@ -66,7 +66,7 @@ const option = (value: string, text: string, selected: string): Html =>
 
 function renderFields(terms: ShownTerms, suffix: string): Html {
   const { amount, period, zone, thresholds, at_limit: atLimit, reserve, fail } = terms;
-  return html`<label for="amount${suffix}">Amount</label><input id="amount${suffix}" name="amount" type="text" autocomplete="off" maxlength="64" value="${amount}" placeholder="200 USD" required aria-describedby="amount-help">
+  return html`<label for="amount${suffix}">Amount</label><input id="amount${suffix}" name="amount" type="text" autocomplete="off" maxlength="64" value="${amount}" placeholder="200 USD" required aria-describedby="amount-help">${suffix === "" ? html`<p class="quiet" id="amount-help">With its unit: 200 USD, 5M tokens or 1000 requests.</p>` : ""}
 <label for="period${suffix}">Period</label><select id="period${suffix}" name="period">${PERIODS.map((each) => option(each, each === "total" ? "in total" : each, period))}</select>
 <label for="zone${suffix}">Time zone</label><input id="zone${suffix}" name="zone" type="text" autocomplete="off" maxlength="64" value="${zone ?? ""}">
 <label for="thresholds${suffix}">Warn at, in percent</label><input id="thresholds${suffix}" name="thresholds" type="text" autocomplete="off" maxlength="64" value="${thresholds.join(", ")}">
@@ -96,7 +96,6 @@ export async function renderNewBudget(
 <label for="for">For</label><select id="for" name="for">${await renderSubjects(call, field("for", "workspace"))}</select>
 <label for="project">Project, if the budget is for one</label><input id="project" name="project" type="text" autocomplete="off" maxlength="256" value="${field("project", "")}">
 ${renderFields(terms, "")}
-<p class="quiet" id="amount-help">An amount has a unit: 200 USD, 5M tokens or 1000 requests.</p>
 <div class="actions"><button>Set the budget</button></div>`;
   return html`<section class="panel" aria-labelledby="new-title"><h2 id="new-title">New budget</h2>
 ${renderActionForm(call, path, { action: "create" }, body)}</section>`;
