@@ -34,7 +34,11 @@ const parts: readonly Part[] = [
   { name: "sync", words: chaos("chaos-sync", ["--rounds", `${half}`]), limitMinutes: 10 + half },
   { name: "kills", words: chaos("chaos-kills", ["--rounds", `${rounds - half}`]), limitMinutes: 10 + half },
   { name: "faults", words: chaos("chaos-local", []), limitMinutes: 60 },
-  { name: "power", words: chaos("chaos-power", ["--cuts", values.cuts]), limitMinutes: 120 },
+  {
+    name: "power",
+    words: chaos("chaos-power", ["--cuts", values.cuts, "--database-cuts", values.cuts]),
+    limitMinutes: 120,
+  },
   {
     name: "soak",
     words: ["bench/soak/main.ts", "--minutes", values.minutes],

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { PGlite, PGliteOptions } from "@electric-sql/pglite";
 import { type Dialect, PGliteDialect } from "kysely";
 import { DatabaseError, type PostgresDatabase } from "../../core/ports/postgres.ts";
@@ -12,6 +13,7 @@ import {
   TIMESTAMPTZ_OID,
   writeTimestamptz,
 } from "./data-types.ts";
+import { addFileSync, syncingParameters, syncTree } from "./synced-folder.ts";
 import { translatingDialect } from "./translating-dialect.ts";
 
 const typeOptions = {
@@ -21,12 +23,36 @@ const typeOptions = {
 
 /** Loads PGlite, which is 26 MB and not installed with the meter. */
 async function createPglite(options: PGliteOptions): Promise<PGlite> {
-  const { PGlite } = await importOptional(
-    "@electric-sql/pglite",
-    "The embedded database",
-    () => import("@electric-sql/pglite"),
-  );
+  const { PGlite } = await loadPglite();
   return await PGlite.create(options);
+}
+
+const loadPglite = () =>
+  importOptional("@electric-sql/pglite", "The embedded database", () => import("@electric-sql/pglite"));
+
+/** Opens PGlite's file system on a folder, with the `fsync` that PGlite's own lacks. */
+async function openSyncedFolder(folder: string): Promise<NonNullable<PGliteOptions["fs"]>> {
+  const { NodeFS } = await import("@electric-sql/pglite/nodefs");
+  return new (class extends NodeFS {
+    override async init(...[pglite, options]: Parameters<InstanceType<typeof NodeFS>["init"]>) {
+      const { emscriptenOpts } = await super.init(pglite, options);
+      const preRun = [addFileSync, ...(emscriptenOpts.preRun ?? [])];
+      return { emscriptenOpts: { ...emscriptenOpts, preRun } };
+    }
+  })(folder);
+}
+
+/** Opens a database that is on the disk when a commit is confirmed, as PostgreSQL's own server has it. */
+async function createSyncedPglite(folder: string): Promise<PGlite> {
+  const { PGlite } = await loadPglite();
+  const isNew = !existsSync(`${folder}/PG_VERSION`);
+  const pglite = await PGlite.create({
+    ...typeOptions,
+    fs: await openSyncedFolder(folder),
+    startParams: syncingParameters(PGlite.defaultStartParams),
+  });
+  if (isNew) syncTree(folder);
+  return pglite;
 }
 
 /** Opens PostgreSQL in this process, in memory. `snapshot` is a result of `PGlite.dumpDataDir`. */
@@ -44,7 +70,7 @@ export function openPgliteInMemory(snapshot: Blob | null = null): PostgresDataba
 
 /**
  * Opens PostgreSQL in this process, in a folder. PGlite lets two processes write to the same folder and destroy it, so this
- * takes a lock first, which the system releases when the process ends. Rejects with a `DatabaseError`, `unavailable`, if
+ * takes a lock first, which the system releases when the process ends. A confirmed commit survives a power cut. Rejects with a `DatabaseError`, `unavailable`, if
  * another process holds it.
  */
 export async function openPgliteFolder(folder: string): Promise<PostgresDatabase<Dialect>> {
@@ -53,7 +79,7 @@ export async function openPgliteFolder(folder: string): Promise<PostgresDatabase
     throw new DatabaseError("unavailable", { message: `another process uses the database in ${folder}` });
   }
   try {
-    const pglite = await createPglite({ ...typeOptions, dataDir: `${folder}/data` });
+    const pglite = await createSyncedPglite(`${folder}/data`);
     return { dialect: pgliteDialect(() => Promise.resolve(pglite), lock.release) };
   } catch (cause) {
     lock.release();

@@ -68,9 +68,11 @@ export function createSimulatedDisk(folder: string): SimulatedDisk {
   const files = new Map<bigint, DiskFile>();
   const names = new Map<string, DiskFile>();
   const pendingNames = new Map<string, NameChange[]>();
+  const folders: string[] = [];
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);
+    if (entry.isDirectory()) folders.push(path);
+    if (!entry.isFile()) continue;
     const file = { synced: readFileSync(path), pending: [] };
     files.set(statSync(path, { bigint: true }).ino, file);
     names.set(path, file);
@@ -117,6 +119,8 @@ export function createSimulatedDisk(folder: string): SimulatedDisk {
       for (const changes of pendingNames.values()) {
         for (const change of changes.slice(0, random.integer(0, changes.length))) changeIn(left, change);
       }
+      for (const path of ["", ...folders.map((each) => relative(folder, each))])
+        mkdirSync(join(target, path), { recursive: true, mode: 0o700 });
       for (const [path, file] of left) {
         // Memory that SQLite's processes share. It is made again from the log.
         if (path.endsWith("-shm")) continue;
