@@ -38,9 +38,6 @@ const INCOMPLETE: ReadonlySet<string> = new Set([
   "core/metering/witnesses/sums.ts",
   "core/operations/config/resolve-config.ts",
   "core/operations/doctor/check-cloud.ts",
-  "core/privacy/policy/upload-policy.ts",
-  "core/wire/ledger-heads.ts",
-  "core/wire/limit-readings.ts",
 ]);
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import {
   createPolicyForFields,
   isFieldSent,
+  isLimitSent,
   isLocalOnly,
   isOverridableField,
   sentFields,
@@ -52,6 +53,18 @@ describe("createPolicyForFields()", () => {
       "provider",
       "model",
     ]);
+  });
+});
+
+describe("isLimitSent()", () => {
+  it("is true with the preset full, unless the field is set", () => {
+    assert.deepEqual(
+      UPLOAD_PRESETS.filter((preset) => isLimitSent({ preset, fields: {} })),
+      ["full"],
+    );
+    assert.equal(isLimitSent({ preset: "full", fields: { limit_readings: false } }), false);
+    assert.equal(isLimitSent({ preset: "minimal", fields: { limit_readings: true } }), true);
+    assert.equal(isOverridableField("limit_readings"), true);
   });
 });
 
