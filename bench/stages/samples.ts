@@ -54,3 +54,16 @@ export const streamHead = utf8(
 );
 /** The events in chunks as on the wire, and the last chunk. */
 export const chunks = [...events.map((event) => joined(chunkHead(event), event, lineEnd)), utf8("0\r\n\r\n")];
+
+/** A call with a body of 200 KB, as agents send them after some turns. */
+const largeBody = Buffer.from(
+  JSON.stringify({
+    model: "claude-sonnet-4-5",
+    max_tokens: 1_000,
+    messages: [{ role: "user", content: "word ".repeat(40_000) }],
+  }),
+);
+export const largeRequest = Buffer.concat([
+  Buffer.from(`POST /v1/messages HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${largeBody.length}\r\n\r\n`),
+  largeBody,
+]);

@@ -21,6 +21,7 @@ import { createRecordRedaction } from "../../daemon/capture/redact-record.ts";
 import type { TapFrame } from "../../daemon/proxy/tap-frames.ts";
 import { createTapLog, readTapBatch, type TapBatch } from "../../daemon/proxy/tap-log.ts";
 import { openStore } from "../../daemon/store/open-store.ts";
+import { passStage } from "./budget-stage.ts";
 import * as samples from "./samples.ts";
 
 /** One stage of a call, measured on its own. */
@@ -262,6 +263,8 @@ export async function openStages(): Promise<{ stages: Stage[]; close(): void }> 
     }),
     call("capture of a call", 30, 27_000, captureStage()),
     call("store", 25, 1_200, write.run),
+    call("budget with ample room", 8, 6_000, await passStage(registry, book, samples.request)),
+    call("the same, 200 KB", 8, 6_000, await passStage(registry, book, samples.largeRequest)),
     event("framing of a stream", 0.3, 200, streamFramingStage()),
     event("usage of a stream", 0.8, 250, streamUsageStage()),
     event("capture of a stream", 1.5, 1_000, streamCaptureStage()),

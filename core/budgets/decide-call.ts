@@ -103,7 +103,8 @@ export function decideCall(state: BudgetsState, call: CallToDecide, now: Millis)
   return letThrough === null ? ALLOWED : { kind: "allow", letThrough };
 }
 
-const isBlocking = ({ active }: BudgetState, now: Millis): boolean =>
+/** Whether a budget can refuse calls at the time. */
+export const isBlocking = ({ active }: BudgetState, now: Millis): boolean =>
   active.budget.atLimit === "block" &&
   !active.isPaused &&
   (active.liftedUntil === null || active.liftedUntil <= now);

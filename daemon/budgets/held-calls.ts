@@ -2,6 +2,7 @@ import { boundCall } from "../../core/budgets/bound/bound-call.ts";
 import type { CallFacts, CallUse } from "../../core/budgets/budget.ts";
 import type { BudgetsState } from "../../core/budgets/budget-state.ts";
 import type { CallDecision, CallRefused, CallToDecide } from "../../core/budgets/decide-call.ts";
+import { passCapacity } from "../../core/budgets/pass-capacity.ts";
 import {
   createRefusal,
   createTurnRefusal,
@@ -23,6 +24,7 @@ import type { Millis } from "../../core/values/time.ts";
 import { createBodyDecoder } from "../capture/body-decoder.ts";
 import type { CallAttribution, ConnectionAttribution } from "../capture/ports.ts";
 import type { CallQuestion, GateAnswer, GateConfig } from "../proxy/call-gate.ts";
+import { createPassMemory, freeSlot, type PassMemory, setCapacity } from "../proxy/passes.ts";
 import { DECISION_TIMEOUT_MS } from "./provisional-gate.ts";
 
 /** The budgets, as far as held calls need them. */
@@ -56,7 +58,14 @@ export interface HeldCallPorts {
 
 /** Decides on calls that the proxy holds, and counts those that it admitted as in flight until they are stored. */
 export interface HeldCalls {
-  decide(question: CallQuestion, answer: (answer: GateAnswer) => void): void;
+  /** Decides once the calls of `passed` are counted. */
+  decide(
+    question: CallQuestion,
+    answer: (answer: GateAnswer) => void,
+    passed?: readonly CallQuestion[],
+  ): void;
+  /** The call was sent without a decision. It takes the slot until the sums contain it. */
+  passed(connection: number, request: number, slot: number): void;
   /** The log has shown the call. */
   began(connection: number, request: number): void;
   /** The call has ended, and becomes a record with this id. Null: it becomes none. Repeatable. */
@@ -67,7 +76,7 @@ export interface HeldCalls {
   closed(connection: number): void;
   /** The proxy's thread has ended, and all calls with it. */
   lost(): void;
-  /** How the proxy must hold calls now; null if no budget can refuse one. */
+  /** How the proxy must hold calls now; null if no budget can refuse one. Also updates how many may pass. */
   gate(): GateConfig | null;
 }
 
@@ -84,6 +93,17 @@ interface HeldState extends HeldCallPorts {
   readonly shown: Set<string>;
   /** The calls whose records are not stored yet, by the id of the record. */
   readonly unstored: Map<string, string>;
+  /** The calls that were sent without a decision and are neither in flight nor in the sums, by their id. */
+  readonly passes: Map<string, PassingCall>;
+  readonly passMemory: PassMemory;
+}
+
+interface PassingCall {
+  readonly connection: number;
+  readonly slot: number;
+  /** Whether the log has shown the call; and whether it has become a record that is not stored yet. */
+  hasBegun: boolean;
+  isRecorded: boolean;
 }
 
 export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
@@ -93,40 +113,134 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     admitted: new Map(),
     shown: new Set(),
     unstored: new Map(),
+    passes: new Map(),
+    passMemory: createPassMemory(),
   };
   return {
-    decide: (question, answer) => decide(state, question, answer),
+    decide: (question, answer, passed = []) => decideAfter(state, question, answer, passed),
+    passed(connection, request, slot) {
+      const pass = { connection, slot, hasBegun: false, isRecorded: false };
+      state.passes.set(callId(connection, request), pass);
+    },
     began(connection, request) {
       const id = callId(connection, request);
+      const pass = state.passes.get(id);
+      if (pass !== undefined) pass.hasBegun = true;
       if (state.admitted.get(connection)?.delete(id) === true) state.shown.add(id);
     },
     ended: (connection, request, requestId) => endCall(state, connection, request, requestId),
     stored(records) {
-      if (state.unstored.size === 0) return;
+      if (state.unstored.size === 0) return updateCapacity(state);
+      const calls: string[] = [];
       for (const { requestId } of records) {
         const call = state.unstored.get(requestId);
         if (call === undefined) continue;
         state.unstored.delete(requestId);
         ports.budgets.ended(call);
+        calls.push(call);
       }
+      settlePasses(state, calls);
     },
     closed(connection) {
       state.attributions.delete(connection);
       for (const call of state.admitted.get(connection) ?? []) ports.budgets.ended(call);
       state.admitted.delete(connection);
+      if (state.passes.size === 0) return;
+      const passes = [...state.passes].filter(
+        ([, pass]) => pass.connection === connection && !pass.isRecorded,
+      );
+      settlePasses(
+        state,
+        passes.map(([id]) => id),
+      );
     },
     lost() {
-      for (const calls of [state.attributions, state.admitted, state.shown, state.unstored]) calls.clear();
+      const { attributions, admitted, shown, unstored, passes } = state;
+      for (const calls of [attributions, admitted, shown, unstored, passes]) calls.clear();
       ports.budgets.callsLost();
+      state.passMemory.fill(0);
     },
     gate() {
+      updateCapacity(state);
       if (!ports.budgets.canRefuse()) return null;
       const isClosed = ports.budgets
         .state()
         .budgets.some(({ active: { budget } }) => budget.atLimit === "block" && budget.fail === "closed");
-      return { fail: isClosed ? "closed" : "open", timeoutMs: DECISION_TIMEOUT_MS };
+      const passes = state.passMemory.buffer;
+      return { fail: isClosed ? "closed" : "open", timeoutMs: DECISION_TIMEOUT_MS, passes };
     },
   };
+}
+
+function updateCapacity({ passMemory, budgets, now }: HeldState): void {
+  setCapacity(passMemory, passCapacity(budgets.state(), now()));
+}
+
+/** Ends the passes among these calls: they are in flight, in the sums, or used nothing. */
+function settlePasses(state: HeldState, calls: readonly string[]): void {
+  // Each change of the sums ends here, whether a call passed or not.
+  updateCapacity(state);
+  for (const call of calls) {
+    const pass = state.passes.get(call);
+    if (pass === undefined) continue;
+    state.passes.delete(call);
+    freeSlot(state.passMemory, pass.slot);
+  }
+}
+
+function decideAfter(
+  state: HeldState,
+  question: CallQuestion,
+  answer: (answer: GateAnswer) => void,
+  passed: readonly CallQuestion[],
+): void {
+  const counts = passed.flatMap((each) => countPass(state, each) ?? []);
+  if (counts.length === 0) return decide(state, question, answer);
+  void Promise.all(counts).then(() => decide(state, question, answer));
+}
+
+/** Counts a passed call as in flight, as if it had been admitted. Returns a promise if that needs a look-up, and never rejects. */
+function countPass(state: HeldState, question: CallQuestion): Promise<void> | null {
+  const id = callId(question.connection, question.request);
+  const isCounted = () => !state.passes.has(id);
+  const head = readRequestHead(question.head);
+  const route = isUnreadable(head) ? null : matchRoute(state, question, head);
+  if (isCounted() || isUnreadable(head) || route === null) return null;
+  let isDone = false;
+  const done = new Promise<void>((resolve) => {
+    const end = () => {
+      isDone = true;
+      resolve();
+    };
+    readBody(state, question, head, (body) => {
+      const call = describeCall(state, question, head, route, body, () => {});
+      const count = (attribution: CallAttribution | null) => {
+        if (!isCounted()) admitPass(state, id, completeFacts(call, attribution).facts, call.bound);
+        end();
+      };
+      const known = knownAttribution(call);
+      if (known !== null) return count(known);
+      attributeCall(call).then(count, () => count(null));
+    });
+  });
+  return isDone ? null : done;
+}
+
+function admitPass(state: HeldState, id: string, facts: CallFacts, bound: CallUse): void {
+  const pass = state.passes.get(id) as PassingCall;
+  state.budgets.admitted(id, facts, bound);
+  // A recorded call ends when its record is stored.
+  if (!pass.isRecorded) {
+    if (pass.hasBegun) state.shown.add(id);
+    else admit(state, pass.connection, id);
+  }
+  settlePasses(state, [id]);
+}
+
+function admit({ admitted }: HeldState, connection: number, id: string): void {
+  const calls = admitted.get(connection);
+  if (calls === undefined) admitted.set(connection, new Set([id]));
+  else calls.add(id);
 }
 
 /** What is known about a held call at once. */
@@ -143,12 +257,22 @@ interface KnownCall {
 function decide(state: HeldState, question: CallQuestion, answer: (answer: GateAnswer) => void): void {
   const head = readRequestHead(question.head);
   if (isUnreadable(head)) return answer(ALLOWED);
-  const { host, port, turn } = question;
-  const route = state.registry.match({ host, port, method: head.method, path: head.target });
-  // Counting tokens, lists of models and the results of earlier calls cost nothing.
-  if (route.kind !== "metered" || route.fetches === true || route.api === "repeated") return answer(ALLOWED);
-  if (turn === null && hasTurns(route)) return answer({ kind: "allow", gatesTurns: true });
-  readBody(state, question, head, (body) => decideRoute(state, question, head, route, body, answer));
+  const route = matchRoute(state, question, head);
+  if (route === null) return answer(ALLOWED);
+  if (question.turn === null && hasTurns(route)) return answer({ kind: "allow", gatesTurns: true });
+  readBody(state, question, head, (body) =>
+    decideCall(state, describeCall(state, question, head, route, body, answer)),
+  );
+}
+
+/** Returns the route of a call that may cost something. Counting tokens, lists of models and the results of earlier calls cost nothing. */
+function matchRoute(
+  { registry }: HeldState,
+  { host, port }: CallQuestion,
+  { method, target }: RequestHead,
+): MeteredRoute | null {
+  const route = registry.match({ host, port, method, path: target });
+  return route.kind !== "metered" || route.fetches === true || route.api === "repeated" ? null : route;
 }
 
 /** Whether the decision is on each message of a WebSocket, and not on its handshake. */
@@ -183,14 +307,15 @@ function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   return all;
 }
 
-function decideRoute(
+/** Reads what the request itself states. */
+function describeCall(
   state: HeldState,
   question: CallQuestion,
   head: RequestHead,
   route: MeteredRoute,
   body: Uint8Array | null,
   answer: (answer: GateAnswer) => void,
-): void {
+): KnownCall {
   const reader = createRequestFactsReader(route);
   if (body !== null) reader.push(body);
   const { requestedModel, stated } = reader.end();
@@ -217,17 +342,36 @@ function decideRoute(
     billing,
   };
   const attribution = attributionOf(state, question);
-  const call: KnownCall = { question, head, route, facts, bound, attribution, answer };
-  const project = question.project ?? headerValue(head.headers, "x-meter-project");
-  const known = attribution.known?.(project) ?? null;
+  return { question, head, route, facts, bound, attribution, answer };
+}
+
+/** Returns the caller, if it is known at once. */
+function knownAttribution({ question, head, attribution }: KnownCall): CallAttribution | null {
+  const known = attribution.known?.(projectOf(question, head)) ?? null;
   const git = attribution.git?.() ?? null;
-  if (known !== null && !(git instanceof Promise)) {
-    finishDecision(state, call, { ...known, git }, true);
+  return known === null || git instanceof Promise ? null : { ...known, git };
+}
+
+async function attributeCall({ question, head, attribution }: KnownCall): Promise<CallAttribution> {
+  const [found, git] = await Promise.all([
+    attribution.attribute(projectOf(question, head)),
+    attribution.git?.() ?? null,
+  ]);
+  return { ...found, git };
+}
+
+const projectOf = ({ project }: CallQuestion, { headers }: RequestHead) =>
+  project ?? headerValue(headers, "x-meter-project");
+
+function decideCall(state: HeldState, call: KnownCall): void {
+  const known = knownAttribution(call);
+  if (known !== null) {
+    finishDecision(state, call, known, true);
     return;
   }
   if (finishDecision(state, call, null, false)) return;
-  void Promise.all([attribution.attribute(project), git]).then(
-    ([found, tree]) => void finishDecision(state, call, { ...found, git: tree }, true),
+  attributeCall(call).then(
+    (found) => void finishDecision(state, call, found, true),
     () => void finishDecision(state, call, null, true),
   );
 }
@@ -244,6 +388,21 @@ function attributionOf(state: HeldState, question: CallQuestion): ConnectionAttr
   return attribution;
 }
 
+/** Returns all facts, as far as the caller is known, and the name of the client's program. */
+function completeFacts({ head, facts }: KnownCall, attribution: CallAttribution | null) {
+  const program = attribution?.client ?? null;
+  const client = programOfUserAgent(headerValue(head.headers, "user-agent")) ?? program;
+  const all: CallFacts = {
+    ...facts,
+    ...(attribution !== null && {
+      project: attribution.project,
+      branch: attribution.git?.branch ?? null,
+      client: program ?? client,
+    }),
+  };
+  return { facts: all, program };
+}
+
 /** Decides with the known facts of the caller. Returns false, and sends no answer, if more facts are needed. */
 function finishDecision(
   state: HeldState,
@@ -251,29 +410,21 @@ function finishDecision(
   attribution: CallAttribution | null,
   isFinal: boolean,
 ): boolean {
-  const { question, head, route, bound } = call;
-  const program = attribution?.client ?? null;
-  const client = programOfUserAgent(headerValue(head.headers, "user-agent")) ?? program;
-  const facts: CallFacts = {
-    ...call.facts,
-    ...(attribution !== null && {
-      project: attribution.project,
-      branch: attribution.git?.branch ?? null,
-      client: program ?? client,
-    }),
-  };
+  const { question, route, bound } = call;
+  const { facts, program } = completeFacts(call, attribution);
   const decision = state.budgets.decide({ facts, bound, isFinal });
   if (decision.kind === "undecided") return false;
   if (decision.kind === "refuse") {
     state.budgets.refused(decision.budget, facts);
+    updateCapacity(state);
     call.answer({ kind: "refuse", answer: formatAnswer(call, decision, program), budget: decision.budget });
     return true;
   }
   const id = callId(question.connection, question.request);
   state.budgets.admitted(id, facts, bound);
-  const calls = state.admitted.get(question.connection);
-  if (calls === undefined) state.admitted.set(question.connection, new Set([id]));
-  else calls.add(id);
+  admit(state, question.connection, id);
+  // The answer lets calls pass again.
+  updateCapacity(state);
   call.answer(hasTurns(route) && question.turn === null ? { kind: "allow", gatesTurns: true } : ALLOWED);
   return true;
 }
@@ -304,7 +455,11 @@ function parseTurn(turn: string): unknown {
 /** A call counts as in flight until its record is a part of the sums. */
 function endCall(state: HeldState, connection: number, request: number, requestId: string | null): void {
   const id = callId(connection, request);
-  if (!state.shown.delete(id)) return;
-  if (requestId === null) state.budgets.ended(id);
-  else state.unstored.set(requestId, id);
+  const pass = state.passes.get(id);
+  if (pass === undefined ? !state.shown.delete(id) : pass.isRecorded) return;
+  if (requestId !== null) {
+    if (pass !== undefined) pass.isRecorded = true;
+    state.unstored.set(requestId, id);
+  } else if (pass !== undefined) settlePasses(state, [id]);
+  else state.budgets.ended(id);
 }

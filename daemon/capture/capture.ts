@@ -149,6 +149,8 @@ function handleFrame(state: CaptureState, frame: TapFrame): void {
       else connection.session.blockNext(budget);
       return;
     }
+    case "passed":
+      return state.ports.heldCalls?.passed(frame.connection, frame.request, frame.slot);
     case "data": {
       const connection = state.connections.get(frame.connection);
       if (connection === undefined) return;
@@ -243,6 +245,7 @@ function discardConnection(state: CaptureState, id: number, cause: unknown): voi
   if (connection === undefined) return;
   state.work.recordFailure(connection.facts.host, cause);
   for (const call of connection.calls.values()) call.discard();
+  state.ports.heldCalls?.closed(id);
 }
 
 function listCallsInFlight({ connections, ports }: CaptureState): CallInFlight[] {

@@ -116,6 +116,8 @@ function onRequestHead(
   const path = head.target.split("?", 1)[0] as string;
   const { host, port } = facts;
   const route = recording.ports.registry.match({ host, port, method: head.method, path });
+  // No record will follow.
+  if (route.kind !== "metered") recording.ports.heldCalls?.ended(connection.id, id, null);
   if (route.kind === "not_provider") return;
   if (route.kind !== "metered") {
     const isUnknown = route.kind === "unknown_path";

@@ -4,6 +4,7 @@ import { type RequestHead, readRequestHead } from "../../core/metering/exchange/
 import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
 import type { ProcessFacts } from "../../core/ports/process-table.ts";
 import type { GateCounters } from "./counters.ts";
+import { createPasses, type PassedCall, type Passes } from "./passes.ts";
 
 /** How calls are held while a budget that blocks is set. */
 export interface GateConfig {
@@ -13,6 +14,8 @@ export interface GateConfig {
   readonly timeoutMs: number;
   /** The budgets are still being read. Calls wait until the gate is configured, and are then asked about. */
   readonly isProvisional?: boolean;
+  /** The memory of `PassMemory`. Without it, each call waits for a decision. */
+  readonly passes?: SharedArrayBuffer;
 }
 
 /** A call that waits for its decision. */
@@ -47,6 +50,8 @@ export interface CallGate {
   /** Null while no budget blocks, so that calls are not held. */
   readonly config: GateConfig | null;
   configure(config: GateConfig | null): void;
+  /** Lets a call go without a decision if there is ample room, and returns its slot. Null: it must be asked about. */
+  pass(call: PassedCall): number | null;
   /** Asks for a decision. `done` is called once, in a later turn of the event loop; the returned function prevents that. */
   ask(question: CallQuestion, done: (answer: GateAnswer) => void): () => void;
   /** Takes the main thread's answer. */
@@ -62,8 +67,16 @@ interface GateState {
   /** Calls that were sent while the gate was provisional. */
   wentEarly: number;
   readonly counters: GateCounters;
-  readonly post: (id: number, question: CallQuestion) => void;
+  readonly post: PostQuestion;
+  /** Stay the same while the thread runs, as their memory does. */
+  passes: Passes | null;
 }
+
+/**
+ * Sends a question to the main thread. `passed` are calls that went without a decision and may not be in the sums yet: they must be
+ * counted before this one is decided.
+ */
+type PostQuestion = (id: number, question: CallQuestion, passed: readonly CallQuestion[]) => void;
 
 const ALLOWED: GateAnswer = { kind: "allow" };
 
@@ -71,14 +84,14 @@ const ALLOWED: GateAnswer = { kind: "allow" };
 export const MAX_HELD_BODY_BYTES = 1_048_576;
 export const MAX_BODY_WAIT_MS = 20;
 
-/** Creates the gate. `post` sends a question to the main thread. */
+/** Creates the gate. */
 export function createCallGate(
   config: GateConfig | null,
   counters: GateCounters,
-  post: (id: number, question: CallQuestion) => void,
+  post: PostQuestion,
 ): CallGate {
   const state: GateState = {
-    ...{ config, counters, post },
+    ...{ config, counters, post, passes: passesOf(config) },
     ...{ lastId: 0, waiting: new Map(), unasked: new Map(), wentEarly: 0 },
   };
   return {
@@ -86,6 +99,8 @@ export function createCallGate(
       return state.config;
     },
     configure: (next) => configure(state, next),
+    // What a call that waits will use is not in the capacity yet.
+    pass: (call) => (state.waiting.size > 0 ? null : (state.passes?.begin(call) ?? null)),
     ask: (question, done) => ask(state, question, done),
     answered(id, answer) {
       state.waiting.get(id)?.(answer);
@@ -93,9 +108,13 @@ export function createCallGate(
   };
 }
 
+const passesOf = (config: GateConfig | null): Passes | null =>
+  config?.passes === undefined ? null : createPasses(new Int32Array(config.passes));
+
 function configure(state: GateState, next: GateConfig | null): void {
   const { unasked, waiting, counters } = state;
   state.config = next;
+  state.passes ??= passesOf(next);
   if (next?.isProvisional === true) return;
   // Without a budget that blocks, there was nothing to decide.
   if (next === null) counters.undecided -= state.wentEarly;
@@ -107,9 +126,13 @@ function configure(state: GateState, next: GateConfig | null): void {
   }
 }
 
-function post({ counters, post: send }: GateState, id: number, question: CallQuestion): void {
+function post({ counters, passes, post: send }: GateState, id: number, question: CallQuestion): void {
   counters.asked += 1;
-  send(id, question);
+  send(
+    id,
+    question,
+    (passes?.uncounted() ?? []).map((passed) => passed.question()),
+  );
 }
 
 function ask(state: GateState, question: CallQuestion, done: (answer: GateAnswer) => void): () => void {

@@ -30,7 +30,7 @@ export function startProxyEarly(start: (sink: ProxySink) => Promise<RunningProxy
       if (target !== null) return target.event(event);
       buffered.push((sink) => sink.event(event));
     },
-    decide: (question, answer) => target?.decide?.(question, answer),
+    decide: (question, answer, passed) => target?.decide?.(question, answer, passed),
   });
   running.catch(() => {}); // `attach()` reports it
   return {

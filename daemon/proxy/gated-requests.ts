@@ -68,13 +68,16 @@ interface GatedState {
   body: Uint8Array[];
   bodyBytes: number;
   head: RequestHead | null;
-  rawHead: Uint8Array;
+  /** The bytes of the head. */
+  rawHead: readonly Uint8Array[];
   requests: number;
   refusal: (GateAnswer & { kind: "refuse" }) | null;
   clientEnded: boolean;
   /** Whether each turn of the requested WebSocket is held; and its turns, once it is open. */
   gatesTurns: boolean;
   turns: GatedTurns | null;
+  /** Whether the wait for the body is limited. */
+  isTimed: boolean;
   /** Cancels the question or the wait for the body. */
   cancel: () => void;
 }
@@ -112,7 +115,8 @@ export function createGatedRequests(link: GatedLink): GatedRequests {
     body: [],
     bodyBytes: 0,
     head: null,
-    rawHead: Buffer.alloc(0),
+    rawHead: [],
+    isTimed: false,
     requests: 0,
     refusal: null,
     clientEnded: false,
@@ -167,6 +171,14 @@ function scanQueue(state: GatedState): void {
     else if (state.phase === "collecting" && state.bodyBytes >= MAX_HELD_BODY_BYTES) askNow(state, false);
   }
   if (isWaiting(state)) link.client.pause();
+  else if (state.phase === "collecting" && !state.isTimed) limitWait(state);
+}
+
+/** Asks with the start of a body whose rest does not arrive soon. */
+function limitWait(state: GatedState): void {
+  state.isTimed = true;
+  const timer = setTimeout(() => askNow(state, false), MAX_BODY_WAIT_MS);
+  state.cancel = () => clearTimeout(timer);
 }
 
 function onHead(state: GatedState, head: RequestHead): void {
@@ -176,11 +188,10 @@ function onHead(state: GatedState, head: RequestHead): void {
   if (link.gate.config === null || !isHeld(head, requestsProtocolSwitch(head)))
     return sendHeld(state, "passing");
   state.phase = "collecting";
-  state.rawHead = Buffer.concat(state.held);
+  state.isTimed = false;
+  state.rawHead = [...state.held];
   // The client sends the body only after `100 Continue`, or not soon.
-  if (headerValue(head.headers, "expect") !== null) return askNow(state, false);
-  const timer = setTimeout(() => askNow(state, false), MAX_BODY_WAIT_MS);
-  state.cancel = () => clearTimeout(timer);
+  if (headerValue(head.headers, "expect") !== null) askNow(state, false);
 }
 
 function onRequestEnd(state: GatedState): void {
@@ -190,9 +201,30 @@ function onRequestEnd(state: GatedState): void {
   if (switches) state.phase = "switching";
 }
 
+/** Lets a request whose body is complete go without a decision if the budgets have ample room. */
+function letPass(state: GatedState): boolean {
+  const { link, head, rawHead, body, bodyBytes, requests } = state;
+  const { entry, log } = link.relayLog;
+  // Whether its turns are held is part of the decision on a WebSocket.
+  if (entry.lost || head === null || requestsProtocolSwitch(head)) return false;
+  const slot = link.gate.pass({
+    keptBytes: bodyBytes,
+    question: () => ({
+      ...questionOf({ link, requests, rawHead }),
+      ...{ body: Buffer.concat(body), isWhole: true, turn: null },
+    }),
+  });
+  if (slot === null) return false;
+  log.passed(entry, requests, slot);
+  sendHeld(state, "passing");
+  return true;
+}
+
 function askNow(state: GatedState, isWhole: boolean): void {
   const { link } = state;
   state.cancel();
+  state.cancel = () => {};
+  if (isWhole && letPass(state)) return onRequestEnd(state);
   state.phase = "asking";
   link.client.pause();
   state.cancel = link.gate.ask(
@@ -213,7 +245,7 @@ function askNow(state: GatedState, isWhole: boolean): void {
 }
 
 /** Returns what every question about the connection has. */
-function questionOf({ link, requests, rawHead }: GatedState) {
+function questionOf({ link, requests, rawHead }: Pick<GatedState, "link" | "requests" | "rawHead">) {
   const { target, relayLog } = link;
   const { host, port, clientPort, proxyUser } = target;
   return {
@@ -222,7 +254,7 @@ function questionOf({ link, requests, rawHead }: GatedState) {
     ...{ host, port, clientPort, proxyUser },
     project: null,
     caller: relayLog.caller,
-    head: rawHead,
+    head: Buffer.concat(rawHead),
   };
 }
 

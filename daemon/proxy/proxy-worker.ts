@@ -118,9 +118,10 @@ const context: RelayContext = {
   }),
   relays: new Map(),
   createInflater: createZlibMessageInflater,
-  gate: createCallGate(config.gate ?? null, counters.gate, (id, question) =>
-    post({ kind: "question", id, question }),
-  ),
+  gate: createCallGate(config.gate ?? null, counters.gate, (id, question, passed) => {
+    if (passed.length > 0) log.flush();
+    post({ kind: "question", id, question, passed });
+  }),
 };
 
 const clients = new Set<Socket>();

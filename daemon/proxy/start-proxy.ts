@@ -37,9 +37,14 @@ export interface ProxySink {
   event(event: ProxyEvent): void;
   /**
    * Decides on a call that is held. It is asked before the frames of the call, and may be asked before its connection's `opened`.
-   * Without it, or if it answers too late, the gate's configuration decides.
+   * Without it, or if it answers too late, the gate's configuration decides. The log has shown the calls of `passed`, which went without
+   * a decision and are counted first.
    */
-  decide?(question: CallQuestion, answer: (answer: GateAnswer) => void): void;
+  decide?(
+    question: CallQuestion,
+    answer: (answer: GateAnswer) => void,
+    passed: readonly CallQuestion[],
+  ): void;
 }
 
 /**
@@ -235,7 +240,7 @@ function startWorker(
     } else if (message.kind === "listen_failed") {
       problem = message.message;
       onFailed(new ProxyListenError(message.code, message.message));
-    } else if (message.kind === "question") {
+    } else if (message.kind === "question" && message.passed.length === 0) {
       decide(proxy, worker, message);
     } else {
       if (message.kind === "pong") proxy.probes.get(message.id)?.();
@@ -257,18 +262,20 @@ function startWorker(
 function decide(
   { sink }: ProxyState,
   worker: ProxyThread,
-  { id, question }: FromWorker & { kind: "question" },
+  { id, question, passed }: FromWorker & { kind: "question" },
 ): void {
   try {
-    sink.decide?.(question, (answer) =>
-      worker.postMessage({ kind: "answer", id, answer } satisfies ToWorker),
+    sink.decide?.(
+      question,
+      (answer) => worker.postMessage({ kind: "answer", id, answer } satisfies ToWorker),
+      passed,
     );
   } catch (error) {
     sink.event({ kind: "sink_failed", error });
   }
 }
 
-type MessageOfRunning = Exclude<FromWorker, { kind: "ready" | "listen_failed" | "question" }>;
+type MessageOfRunning = Exclude<FromWorker, { kind: "ready" | "listen_failed" }>;
 
 /**
  * Reads the messages up to the next batch of the log, and the rest in later turns of the event loop. Node delivers up to a
@@ -289,6 +296,8 @@ function onMessage(proxy: ProxyState, worker: ProxyThread, message: MessageOfRun
   switch (message.kind) {
     case "batch":
       return onBatch(proxy, worker, message);
+    case "question":
+      return decide(proxy, worker, message);
     case "counters":
       proxy.currentCounters = message.counters;
       return;

@@ -94,6 +94,8 @@ export type TapFrame =
    * no decision was possible.
    */
   | { readonly kind: "blocked"; readonly connection: number; readonly budget: string | null }
+  /** The next request on this connection went without a decision of the budgets, which have not counted it yet. */
+  | { readonly kind: "passed"; readonly connection: number; readonly request: number; readonly slot: number }
   /** Bytes that passed. In gateway and absolute mode, these are the bytes sent upstream. */
   | {
       readonly kind: "data";

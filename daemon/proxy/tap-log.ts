@@ -23,6 +23,8 @@ const responseData = 1;
 const requestEnded = 2;
 const responseEnded = 3;
 const noteFrame = 4;
+/** The next request was not held. Its offset and length are the number of the request and its slot. */
+const passedRequest = 5;
 
 /** A batch of frames, which is transferred between threads. */
 export interface TapBatch {
@@ -49,6 +51,8 @@ export interface LoggedConnection {
 export interface TapLog {
   data(connection: LoggedConnection, direction: TapDirection, bytes: Uint8Array): void;
   ended(connection: LoggedConnection, direction: TapDirection): void;
+  /** Says that the next request of the connection was not held. */
+  passed(connection: LoggedConnection, request: number, slot: number): void;
   /** Adds a frame without bytes, and sends the batch at the end of this turn of the event loop. */
   note(frame: TapFrame): void;
   flush(): void;
@@ -123,6 +127,7 @@ export function createTapLog(options: TapLogOptions): TapLog {
   return {
     data: (connection, direction, bytes) => addData(log, connection, direction, bytes),
     ended: (connection, direction) => addEnd(log, connection, direction),
+    passed: (connection, request, slot) => addPassed(log, connection, request, slot),
     note: (frame) => addNote(log, frame),
     flush: () => flush(log),
     reuse: (spent) => reuseBuffer(log, spent),
@@ -157,6 +162,12 @@ function addEnd(log: TapLogState, connection: LoggedConnection, direction: TapDi
   if (connection.lost) return;
   if (freeBytes(log) < 0) flush(log);
   addRecord(log, connection.id, direction === "request" ? requestEnded : responseEnded, tapClock(), 0, 0);
+}
+
+function addPassed(log: TapLogState, connection: LoggedConnection, request: number, slot: number): void {
+  if (connection.lost) return;
+  if (freeBytes(log) < 0) flush(log);
+  addRecord(log, connection.id, passedRequest, tapClock(), request, slot);
 }
 
 function addNote(log: TapLogState, frame: TapFrame): void {
@@ -275,6 +286,8 @@ export function readTapBatch(batch: TapBatch): TapFrame[] {
     const offset = fields[field + 3] as number;
     if (recordKind === noteFrame) {
       frames.push(batch.notes[offset] as TapFrame);
+    } else if (recordKind === passedRequest) {
+      frames.push({ kind: "passed", connection, request: offset, slot: fields[field + 4] as number });
     } else if (recordKind === requestData || recordKind === responseData) {
       const bytes = new Uint8Array(batch.buffer, offset, fields[field + 4] as number);
       frames.push({

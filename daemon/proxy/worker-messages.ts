@@ -40,6 +40,12 @@ export type FromWorker =
   | { readonly kind: "ready"; readonly port: number }
   | { readonly kind: "listen_failed"; readonly code: string; readonly message: string }
   | { readonly kind: "counters"; readonly counters: ProxyCounters }
-  | { readonly kind: "question"; readonly id: number; readonly question: CallQuestion }
+  /** With `passed`, it is read after the log before it, which shows those calls. */
+  | {
+      readonly kind: "question";
+      readonly id: number;
+      readonly question: CallQuestion;
+      readonly passed: readonly CallQuestion[];
+    }
   | { readonly kind: "pong"; readonly id: number }
   | { readonly kind: "stopped" };

@@ -77,9 +77,11 @@ function scanHead(state: ScannerState, bytes: Uint8Array, from: number): ScanSto
   if (start === bytes.length) return { to: start, found: "more" };
   state.isBeforeHead = false;
   const before = store.length;
-  store.append(bytes, start, Math.min(bytes.length, start + MAX_HEAD_BYTES + 1 - before));
-  const whole = store.view();
-  const end = findHeadEnd(whole, 0, Math.max(0, before - 1));
+  // Most heads arrive whole, and are not copied.
+  const endsAt = before === 0 ? findHeadEnd(bytes, start, start) : -1;
+  if (endsAt === -1) store.append(bytes, start, Math.min(bytes.length, start + MAX_HEAD_BYTES + 1 - before));
+  const whole = endsAt === -1 ? store.view() : bytes.subarray(start, endsAt);
+  const end = endsAt === -1 ? findHeadEnd(whole, 0, Math.max(0, before - 1)) : whole.length;
   if ((end === -1 ? whole.length : end) > MAX_HEAD_BYTES) return giveUp(state, bytes);
   if (end === -1) return { to: bytes.length, found: "more" };
   const head = readRequestHead(whole.subarray(0, end));

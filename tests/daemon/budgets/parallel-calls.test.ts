@@ -11,10 +11,10 @@ import { createCaptureRig } from "../capture/capture.rig.ts";
 import {
   collect,
   createCleanup,
-  dialLocal,
-  listenTcp,
+  listenTls,
   meterAuthority,
   providerRoots,
+  tlsThrough,
 } from "../proxy/proxy.rig.ts";
 import {
   budgetOf,
@@ -54,9 +54,9 @@ const answer = JSON.stringify({ type: "message", model: MODEL, usage });
 /** Sends all calls at once through a proxy with the budget, again until all are refused. Returns the records. */
 async function spendAll(
   budget: Budget,
-): Promise<{ records: RequestRecord[]; refused: number; leaked: number }> {
+): Promise<{ records: RequestRecord[]; refused: number; leaked: number; asked: number }> {
   const cleanup = createCleanup();
-  const port = await listenTcp(cleanup, (socket) => {
+  const port = await listenTls(cleanup, (socket) => {
     socket.on("data", () => {});
     // The answers overlap, as those of models do.
     socket.once("data", () =>
@@ -101,16 +101,16 @@ async function spendAll(
       },
       ownUid: process.geteuid?.(),
       // A busy machine must not decide.
-      gate: { fail: "open", timeoutMs: 30_000 },
+      gate: { ...(heldCalls.gate() ?? assert.fail()), timeoutMs: 30_000 },
     },
     { frames: capture.frames, event() {}, decide: heldCalls.decide },
   );
   cleanup.add(() => proxy.stop(0));
   const call = async () => {
-    const client = await dialLocal(proxy.port);
+    const client = await tlsThrough(proxy.port, port);
     const got = collect(client);
     client.write(
-      `POST http://localhost:${port}/v1/messages HTTP/1.1\r\nHost: localhost:${port}\r\nX-Api-Key: sk-ant-api03-x\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      `POST /v1/messages HTTP/1.1\r\nHost: localhost:${port}\r\nX-Api-Key: sk-ant-api03-x\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
     await got.end();
     client.destroy();
@@ -125,8 +125,10 @@ async function spendAll(
       await capture.settled();
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
+    await proxy.ping(30_000);
     assert.equal(proxy.counters().gate.undecided, 0);
-    return { records, refused, leaked: budgets.state().calls.length };
+    const { asked } = proxy.counters().gate;
+    return { records, refused, leaked: budgets.state().calls.length, asked };
   } finally {
     await cleanup.run();
   }
@@ -137,7 +139,7 @@ describe(`${CALLS} calls at once against a cap`, () => {
 
   for (const reserve of [false, true]) {
     it(`end ${reserve ? "below it with reservations" : "above it by at most one call without reservations"}`, async (context) => {
-      const { records, refused, leaked } = await spendAll(budgetOf({ limit: cap, reserve }));
+      const { records, refused, leaked, asked } = await spendAll(budgetOf({ limit: cap, reserve }));
       const spent = records.reduce((sum, { costPicoUsd }) => sum + (costPicoUsd ?? 0n), 0n);
       const sent = records.filter(({ blockedBy }) => blockedBy === null).length;
       const usd = (amount: bigint) => `${Number(amount / 1_000_000n) / 1e6} USD`;
@@ -145,6 +147,9 @@ describe(`${CALLS} calls at once against a cap`, () => {
         `cap ${usd(cap)}, spent ${usd(spent)} in ${sent} calls of at most ${usd(bound ?? 0n)}; ${refused} refused`,
       );
       assert.equal(leaked, 0);
+      // Only without reservations, some calls passed before the first question.
+      const passed = records.length - asked;
+      assert.ok(reserve ? passed === 0 : passed > 0, `${passed} calls passed without a decision`);
       assert.equal(records.length - sent, refused);
       assert.equal(spent, BigInt(sent) * (bound ?? 0n));
       if (reserve) assert.ok(spent <= cap && cap - spent < (bound ?? 0n));
