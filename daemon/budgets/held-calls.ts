@@ -1,5 +1,5 @@
 import { boundCall } from "../../core/budgets/bound/bound-call.ts";
-import type { CallFacts, CallUse } from "../../core/budgets/budget.ts";
+import { type CallFacts, type CallUse, matchesScope } from "../../core/budgets/budget.ts";
 import type { BudgetsState } from "../../core/budgets/budget-state.ts";
 import type { CallDecision, CallRefused, CallToDecide } from "../../core/budgets/decide-call.ts";
 import { passCapacity } from "../../core/budgets/pass-capacity.ts";
@@ -88,6 +88,8 @@ const MAX_ATTRIBUTIONS = 4_096;
 interface HeldState extends HeldCallPorts {
   /** By connection. */
   readonly attributions: Map<number, ConnectionAttribution>;
+  /** The calls that wait for a look-up, and what the log has shown of them: a call that waits too long is sent undecided. */
+  readonly deciding: Map<string, { readonly connection: number; shown: "nothing" | "begin" | "end" }>;
   /** The admitted calls that the log has not shown yet, by connection; and those that it has shown. */
   readonly admitted: Map<number, Set<string>>;
   readonly shown: Set<string>;
@@ -110,6 +112,7 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
   const state: HeldState = {
     ...ports,
     attributions: new Map(),
+    deciding: new Map(),
     admitted: new Map(),
     shown: new Set(),
     unstored: new Map(),
@@ -126,6 +129,8 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
       const id = callId(connection, request);
       const pass = state.passes.get(id);
       if (pass !== undefined) pass.hasBegun = true;
+      const deciding = state.deciding.get(id);
+      if (deciding !== undefined) deciding.shown = "begin";
       if (state.admitted.get(connection)?.delete(id) === true) state.shown.add(id);
     },
     ended: (connection, request, requestId) => endCall(state, connection, request, requestId),
@@ -143,6 +148,7 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     },
     closed(connection) {
       state.attributions.delete(connection);
+      for (const each of state.deciding.values()) if (each.connection === connection) each.shown = "end";
       for (const call of state.admitted.get(connection) ?? []) ports.budgets.ended(call);
       state.admitted.delete(connection);
       if (state.passes.size === 0) return;
@@ -155,8 +161,8 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
       );
     },
     lost() {
-      const { attributions, admitted, shown, unstored, passes } = state;
-      for (const calls of [attributions, admitted, shown, unstored, passes]) calls.clear();
+      const { attributions, deciding, admitted, shown, unstored, passes } = state;
+      for (const calls of [attributions, deciding, admitted, shown, unstored, passes]) calls.clear();
       ports.budgets.callsLost();
       state.passMemory.fill(0);
     },
@@ -194,6 +200,8 @@ function decideAfter(
   answer: (answer: GateAnswer) => void,
   passed: readonly CallQuestion[],
 ): void {
+  const { connection, request } = question;
+  state.deciding.set(callId(connection, request), { connection, shown: "nothing" });
   const counts = passed.flatMap((each) => countPass(state, each) ?? []);
   if (counts.length === 0) return decide(state, question, answer);
   void Promise.all(counts).then(() => decide(state, question, answer));
@@ -219,12 +227,16 @@ function countPass(state: HeldState, question: CallQuestion): Promise<void> | nu
         end();
       };
       const known = knownAttribution(call);
-      if (known !== null) return count(known);
+      if (known !== null || isDecidable(state, call.facts)) return count(known);
       attributeCall(call).then(count, () => count(null));
     });
   });
   return isDone ? null : done;
 }
+
+/** Whether the facts are enough for the scope of each budget. */
+const isDecidable = ({ budgets }: HeldState, facts: CallFacts): boolean =>
+  budgets.state().budgets.every(({ active }) => matchesScope(active.budget, facts) !== undefined);
 
 function admitPass(state: HeldState, id: string, facts: CallFacts, bound: CallUse): void {
   const pass = state.passes.get(id) as PassingCall;
@@ -254,7 +266,11 @@ interface KnownCall {
   readonly answer: (answer: GateAnswer) => void;
 }
 
-function decide(state: HeldState, question: CallQuestion, answer: (answer: GateAnswer) => void): void {
+function decide(state: HeldState, question: CallQuestion, send: (answer: GateAnswer) => void): void {
+  const answer = (decision: GateAnswer) => {
+    state.deciding.delete(callId(question.connection, question.request));
+    send(decision);
+  };
   const head = readRequestHead(question.head);
   if (isUnreadable(head)) return answer(ALLOWED);
   const route = matchRoute(state, question, head);
@@ -421,8 +437,11 @@ function finishDecision(
     return true;
   }
   const id = callId(question.connection, question.request);
-  state.budgets.admitted(id, facts, bound);
-  admit(state, question.connection, id);
+  const seen = state.deciding.get(id)?.shown ?? "end";
+  // A call that has ended is counted by its record.
+  if (seen !== "end") state.budgets.admitted(id, facts, bound);
+  if (seen === "nothing") admit(state, question.connection, id);
+  else if (seen === "begin") state.shown.add(id);
   // The answer lets calls pass again.
   updateCapacity(state);
   call.answer(hasTurns(route) && question.turn === null ? { kind: "allow", gatesTurns: true } : ALLOWED);
@@ -455,6 +474,8 @@ function parseTurn(turn: string): unknown {
 /** A call counts as in flight until its record is a part of the sums. */
 function endCall(state: HeldState, connection: number, request: number, requestId: string | null): void {
   const id = callId(connection, request);
+  const deciding = state.deciding.get(id);
+  if (deciding !== undefined) deciding.shown = "end";
   const pass = state.passes.get(id);
   if (pass === undefined ? !state.shown.delete(id) : pass.isRecorded) return;
   if (requestId !== null) {

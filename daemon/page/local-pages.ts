@@ -1,4 +1,5 @@
 import { type Context, Hono } from "hono";
+import { html } from "hono/html";
 import { formatOrigins, originsOfNamesakes } from "../../core/metering/attribution/list-origins.ts";
 import { explainRequest } from "../../core/pricing/explain-request.ts";
 import { fixOfExplanation } from "../../core/pricing/price-fix.ts";
@@ -9,6 +10,7 @@ import type { Html } from "../../pages/html.ts";
 import { renderTools } from "../../pages/tools.ts";
 import { USAGE_PAGES } from "../../pages/usage-pages.ts";
 import { readView, type View, viewParameters } from "../../pages/view.ts";
+import { type BudgetLines, renderBudgetPanel } from "../../pages/views/budgets.ts";
 import { COVERAGE_VIEW, renderCoverage } from "../../pages/views/coverage.ts";
 import { renderLimits } from "../../pages/views/limits.ts";
 import { renderNow } from "../../pages/views/now.ts";
@@ -20,6 +22,7 @@ import type { ApiPorts } from "../api/api-ports.ts";
 import { requestJson } from "../api/request-json.ts";
 import { requestsCsv } from "../api/requests-csv.ts";
 import { lastPulls } from "../api/unpriced-models.ts";
+import { budgetViews } from "../budgets/budget-views.ts";
 import { readLimitViews } from "../limits/limit-views.ts";
 import { readLocalPeriod } from "./page-period.ts";
 import { readCoverage } from "./read-coverage.ts";
@@ -165,13 +168,20 @@ function showSession(ports: ApiPorts, context: Context, id: string) {
 
 function showLimits(ports: ApiPorts, context: Context) {
   ports.limits?.flush();
-  const windows = readLimitViews(ports.store.limits, ports.clock.now());
+  const now = ports.clock.now();
+  const place = placeOf(ports);
   return showPage(ports, context, {
-    heading: "Limits",
+    heading: "Limits and budgets",
     path: "/limits",
-    main: renderLimits(windows, placeOf(ports)),
+    main: html`${renderLimits(readLimitViews(ports.store.limits, now), place)}${renderBudgetPanel(readBudgetLines(ports, now), place)}`,
     tools: toolsOf(context, "/v1/limits", { command: "meter limits" }),
   });
+}
+
+function readBudgetLines({ budgets }: ApiPorts, now: number): BudgetLines {
+  if (budgets === undefined) return { budgets: [], letThrough: 0 };
+  const views = budgetViews(budgets.tracker.state(), budgets.configured, now);
+  return { budgets: views, letThrough: budgets.letThrough() };
 }
 
 async function showCoverage(ports: ApiPorts, context: Context) {

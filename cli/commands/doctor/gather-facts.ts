@@ -18,11 +18,13 @@ import { MAX_CHECKED_BYTES } from "../../../core/operations/doctor/check-data.ts
 import type { DoctorFacts } from "../../../core/operations/doctor/doctor-facts.ts";
 import { isTrustRecorded } from "../../../core/operations/install/step.ts";
 import type { DaemonStatus } from "../../../daemon/api/daemon-status.ts";
+import type { BudgetView } from "../../../daemon/budgets/budget-views.ts";
 import { probePort } from "../../../daemon/proxy/probe-port.ts";
 import { checkDatabase } from "../../../daemon/store/check-database.ts";
 import { findDaemon, findHolder, type RunningDaemon, readToken } from "../../daemon/daemon-process.ts";
 import { requestDaemon } from "../../daemon/loopback-client.ts";
 import { httpAddress } from "../../daemon/own-address.ts";
+import { requestBudgets } from "../../daemon/request-budgets.ts";
 import { databaseBytes, databaseFile } from "../../home/database-file.ts";
 import { authorityFiles } from "../../home/prepare-home.ts";
 import { readConfigOrDefaults } from "../../home/read-config.ts";
@@ -107,6 +109,7 @@ export async function gatherFacts(
     );
   const subject = await findSubject(home, env);
   learn({ overdue, ...(await gatherQuickFacts(subject)) });
+  learn({ budgets: await gatherBudgets(subject) });
   // Reads every page in this thread, so what is known already is printed first.
   const database = await checkDatabaseFile(home);
   learn({ database });
@@ -193,6 +196,23 @@ function daemonFacts(running: RunningDaemon, status: DaemonStatus | null): Docto
     endedUnused: status?.proxy.counters.endedUnused ?? 0,
     distrusting: status?.proxy.distrusting_programs ?? [],
     setAside: status?.store.set_aside ?? null,
+  };
+}
+
+async function gatherBudgets({ home, running }: Subject): Promise<DoctorFacts["budgets"]> {
+  const read = running === null ? null : await requestBudgets(home);
+  if (read === null) return null;
+  const { budgets, let_through, confirmed } = read;
+  const named = (test: (view: BudgetView) => boolean) => budgets.filter(test).map(({ name }) => name);
+  const isUsedUp = ({ status }: BudgetView) => status === "exceeded" || status === "tripped";
+  const blocks = ({ budget }: BudgetView) => budget.at_limit === "block";
+  return {
+    count: budgets.length,
+    unread: named(({ status }) => status === "unknown"),
+    refusing: named((view) => isUsedUp(view) && blocks(view)),
+    usedUp: named((view) => isUsedUp(view) && !blocks(view)),
+    letThrough: let_through ?? 0,
+    isConfirmed: confirmed !== false,
   };
 }
 

@@ -1,4 +1,5 @@
 import { checkAuthority } from "./check-authority.ts";
+import { checkBudgets } from "./check-budgets.ts";
 import { checkBypass, checkClients, checkShell } from "./check-clients.ts";
 import { checkCloud } from "./check-cloud.ts";
 import { checkDaemon, checkMetering, checkService } from "./check-daemon.ts";
@@ -31,6 +32,7 @@ const checks: readonly Check[] = [
     from: ["daemon", "unresponsiveDaemon", "proxy", "version", "platform"],
     find: checkDaemon,
   },
+  { name: "budgets", from: ["budgets"], find: checkBudgets },
   { name: "telemetry", from: ["telemetry"], find: checkTelemetry },
   { name: "service", from: ["install", "daemon"], find: checkService },
   { name: "self-test", from: ["selfTest", "interception"], find: checkMetering },

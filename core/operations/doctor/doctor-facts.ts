@@ -83,6 +83,18 @@ export interface DoctorFacts {
     /** Why the last payload was refused, as a sentence. */
     readonly lastRefusal: string | null;
   } | null;
+  /** The budgets. Null if the daemon does not respond, or does not state them. */
+  readonly budgets: {
+    readonly count: number;
+    /** The names of those whose records can't be read, that refuse calls, and that are used up and only warn. */
+    readonly unread: readonly string[];
+    readonly refusing: readonly string[];
+    readonly usedUp: readonly string[];
+    /** Calls that were sent since the daemon started although no decision was possible. */
+    readonly letThrough: number;
+    /** Whether the proxy has confirmed that it applies them. */
+    readonly isConfirmed: boolean;
+  } | null;
   /** Null if there is no daemon to test. */
   readonly selfTest: { readonly ok: boolean; readonly message: string } | null;
   readonly interception: "intercepted" | "not_intercepted" | "untrusted" | "offline" | null;

@@ -101,16 +101,37 @@ export const rigAttribution = {
 };
 
 /** Creates held calls on budgets, for calls to Anthropic on `port` of localhost. */
-export function createRigHeldCalls(budgets: HeldCallBudgets, port: number) {
+export function createRigHeldCalls(
+  budgets: HeldCallBudgets,
+  port: number,
+  attribution: Parameters<typeof createHeldCalls>[0]["attribution"] = () => ({
+    attribute: async () => rigAttribution,
+    known: () => rigAttribution,
+  }),
+) {
   const registry = createRegistry([{ host: "localhost", port, provider: "anthropic", api: "anthropic" }]);
   const heldCalls = createHeldCalls({
     budgets,
     registry,
     prices: () => prices,
-    attribution: () => ({ attribute: async () => rigAttribution, known: () => rigAttribution }),
+    attribution,
     createDecoder: createZlibDecoder,
     now: Date.now,
     place: { machine: "m", person: null },
   });
   return { registry, heldCalls };
+}
+
+/** Creates held calls whose callers become known only with `finishLookups()`. */
+export function createSlowHeldCalls(budgets: HeldCallBudgets) {
+  let finishLookups = () => {};
+  const finished = new Promise<void>((resolve) => {
+    finishLookups = resolve;
+  });
+  const attribute = async () => {
+    await finished;
+    return rigAttribution;
+  };
+  const { heldCalls } = createRigHeldCalls(budgets, 1, () => ({ attribute }));
+  return { heldCalls, finishLookups };
 }

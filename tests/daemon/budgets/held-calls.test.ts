@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { Budget } from "../../../core/budgets/budget.ts";
 import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-gate.ts";
-import { budgetOf, createMemoryBudgets, createRigHeldCalls } from "./held-calls.rig.ts";
+import { budgetOf, createMemoryBudgets, createRigHeldCalls, createSlowHeldCalls } from "./held-calls.rig.ts";
 
 const body = { model: "claude-sonnet-4-5", max_tokens: 100, messages: [{ role: "user", content: "hello" }] };
 
@@ -112,6 +112,49 @@ describe("createHeldCalls()", () => {
     const scope = { model: ["claude-*"] };
     assert.equal((await open(budgetOf({ limit: 0n, scope })).decide(long)).kind, "allow");
     assert.equal((await open(budgetOf({ limit: 0n, scope, fail: "closed" })).decide(long)).kind, "refuse");
+  });
+
+  it("does not count a call whose caller becomes known only after the call has ended", async () => {
+    const scope = { project: ["rig"] };
+    for (const [end, left] of [
+      ["none", ["1.1"]],
+      ["record", []],
+      ["closed", []],
+      ["lost", []],
+    ] as const) {
+      const budgets = createMemoryBudgets([budgetOf({ scope })]);
+      const { heldCalls, finishLookups } = createSlowHeldCalls(budgets);
+      const answer = new Promise<GateAnswer>((resolve) => heldCalls.decide(ask(), resolve));
+      heldCalls.began(1, 1);
+      if (end === "record") heldCalls.ended(1, 1, "record");
+      if (end === "closed") heldCalls.closed(1);
+      if (end === "lost") heldCalls.lost();
+      finishLookups();
+      assert.equal((await answer).kind, "allow");
+      const inFlight = () => budgets.state().calls.map(({ id }) => id);
+      assert.deepEqual(inFlight(), left, end);
+      heldCalls.ended(1, 1, null);
+      assert.deepEqual(inFlight(), [], end);
+    }
+  });
+
+  it("counts a passed call before it decides, also if its caller must be looked up first", async () => {
+    const scope = { project: ["rig"] };
+    const budgets = createMemoryBudgets([budgetOf({ scope, limit: 1n })]);
+    const { heldCalls, finishLookups } = createSlowHeldCalls(budgets);
+    heldCalls.passed(1, 1, 1);
+    heldCalls.began(1, 1);
+    const second = new Promise<GateAnswer>((resolve) =>
+      heldCalls.decide(ask({ connection: 2 }), resolve, [ask()]),
+    );
+    finishLookups();
+    assert.equal((await second).kind, "refuse");
+    assert.deepEqual(
+      budgets.state().calls.map(({ id }) => id),
+      ["1.1"],
+    );
+    heldCalls.ended(1, 1, null);
+    assert.deepEqual(budgets.state().calls, []);
   });
 
   it("tells the proxy to hold calls only while a budget blocks", () => {

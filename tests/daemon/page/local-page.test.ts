@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { budgetTransition } from "../../../core/budgets/budget-machine.ts";
+import { initialBudgetsState } from "../../../core/budgets/budget-state.ts";
+import { parseBudget } from "../../../core/budgets/parse-budget.ts";
+import type { BudgetTracker } from "../../../daemon/budgets/budget-tracker.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
 import { CLIENT_FILES } from "../../../pages/frame.ts";
 import { reading } from "../../core/metering/limits/limits.rig.ts";
@@ -109,6 +113,42 @@ describe("the local dashboard", () => {
     assert.match(text, /<bdi>5h<\/bdi>[\s\S]*62 %/);
     assert.doesNotMatch(text, /<bdi>1m/);
     assert.equal(flushes, 1);
+  });
+
+  it("shows budgets with what they used, their thresholds and the command that lifts one", async () => {
+    const parsed = parseBudget(
+      { name: "my day", amount: "10 requests", period: "day", at_limit: "block" },
+      { zone: "UTC" },
+    );
+    assert.ok(parsed.ok);
+    const { budget } = parsed;
+    const active = { budget, isPaused: false, liftedUntil: null };
+    const set = budgetTransition(initialBudgetsState, { kind: "budgets_set", budgets: [active] }, noon).state;
+    const stateOf = (used: bigint) =>
+      budgetTransition(
+        set,
+        {
+          kind: "sums_loaded",
+          budget: "my day",
+          key: null,
+          sums: [{ key: "", parts: [{ at: noon, used, calls: 1, unknown: 0 }], fired: [] }],
+        },
+        noon,
+      ).state;
+    const shown = async (used: bigint, letThrough: number) => {
+      const tracker = { state: () => stateOf(used) } as unknown as BudgetTracker;
+      const budgets = { tracker, configured: [], letThrough: () => letThrough, confirmed: async () => true };
+      return (await pageOf(() => {}, "/limits", { budgets })).text;
+    };
+    const below = await shown(8n, 0);
+    assert.match(below, /<bdi>my day<\/bdi>[\s\S]*80 %[\s\S]*8 requests of 10 requests/);
+    assert.match(below, /50 ✓ · 80 ✓ · 100</);
+    assert.doesNotMatch(below, /budget lift|could not be decided/);
+    const used = await shown(10n, 2);
+    assert.match(used, /used up, refuses calls/);
+    assert.match(used, /meter budget lift (?:'|&#39;)my day(?:'|&#39;) --for 1h/);
+    assert.match(used, /2 calls were sent since the daemon started because a budget could not be decided\./);
+    assert.match((await pageOf(() => {}, "/limits")).text, /There are no budgets\. Set one:/);
   });
 
   it("names each call that was not metered, and what to do, but at most ten of a kind", async () => {

@@ -37,6 +37,9 @@ const well: DoctorFacts = {
     ...{ configured: true, address: "http://127.0.0.1:8765/otlp", lastReportAt: now },
     ...{ refused: 0, lastRefusal: null },
   },
+  budgets: {
+    ...{ count: 2, unread: [], refusing: [], usedUp: [], letThrough: 0, isConfirmed: true },
+  },
   selfTest: { ok: true, message: "a call was metered" },
   interception: "intercepted",
   authority: {
@@ -82,6 +85,8 @@ describe("diagnose()", () => {
 
   it("finds nothing about a receiver that is off, or that is not known", () => {
     const off = change({ telemetry: { configured: false, address: null } });
+    for (const budgets of [null, { count: 0 }])
+      assert.ok(!diagnose(change({ budgets })).findings.some(({ check }) => check === "budgets"));
     for (const facts of [off, change({ telemetry: null })])
       assert.ok(!diagnose(facts).findings.some(({ check }) => check === "telemetry"));
   });
@@ -124,6 +129,55 @@ describe("diagnose()", () => {
       "HEALTHY",
       /otlp receives OpenTelemetry, but no client has reported yet\.$/,
       "meter run --telemetry -- <command>",
+    ],
+    [
+      "a budget whose records can't be read",
+      { budgets: { unread: ["day"] } },
+      "INCONSISTENT",
+      /^The records of budget day can't be read, so the sums are not known\.$/,
+      "meter budget list",
+    ],
+    [
+      "budgets whose records can't be read",
+      { budgets: { unread: ["day", "week"] } },
+      "INCONSISTENT",
+      /^The records of budgets day, week can't be read/,
+      "meter budget list",
+    ],
+    [
+      "budgets that the proxy does not confirm",
+      { budgets: { isConfirmed: false } },
+      "INCONSISTENT",
+      /^The proxy has not confirmed/,
+      "meter status",
+    ],
+    [
+      "a budget that refuses calls",
+      { budgets: { refusing: ["my team"] } },
+      "HEALTHY",
+      /^Budget my team is used up\. Its calls are refused\.$/,
+      "meter budget lift 'my team' --for 1h",
+    ],
+    [
+      "another budget that refuses calls",
+      { budgets: { refusing: ["team"] } },
+      "HEALTHY",
+      /^Budget team is used up/,
+      "meter budget lift team --for 1h",
+    ],
+    [
+      "a budget that is used up and only warns",
+      { budgets: { usedUp: ["week"] } },
+      "HEALTHY",
+      /^Used up, without an effect on calls: week\.$/,
+      "meter budget list",
+    ],
+    [
+      "calls without a decision",
+      { budgets: { letThrough: 3 } },
+      "HEALTHY",
+      /^3 calls went without a decision of a budget since the daemon started\.$/,
+      "meter budget list",
     ],
     [
       "no daemon",
