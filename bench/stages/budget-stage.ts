@@ -24,6 +24,7 @@ async function openTracker() {
     store: {
       trouble: null,
       opened,
+      notes: { read: () => null } as never,
       budgets: {
         list: () => [],
         marks: () => [],

@@ -13,7 +13,7 @@ export interface BudgetLine {
   readonly name: string;
   readonly budget: Readonly<Record<string, unknown>>;
   readonly unit: BudgetUnit;
-  readonly status: "ok" | "warning" | "exceeded" | "paused" | "lifted" | "tripped" | "unknown";
+  readonly status: "ok" | "warning" | "exceeded" | "paused" | "lifted" | "tripped" | "unknown" | "outdated";
   readonly limit: string;
   readonly spent: string | null;
   readonly in_flight: string;
@@ -24,6 +24,8 @@ export interface BudgetLine {
   readonly lifted_until: string | null;
   readonly tripped_until: string | null;
   readonly session: string | null;
+  /** Where a budget of a workspace is changed; null for a budget of this machine. */
+  readonly fleet: { readonly workspace: string; readonly address: string } | null;
 }
 
 /** The budgets, and how many calls were sent without a decision since the daemon started. */
@@ -50,6 +52,7 @@ function renderStatus(line: BudgetLine, clock: PageClock): Html | string {
   const { status, gone_at, lifted_until, tripped_until } = line;
   const until = (at: string) => renderTime(Date.parse(at), clock);
   if (status === "unknown") return html`<span class="bad">its records can't be read</span>`;
+  if (status === "outdated") return "the spend of other machines is not known";
   if (status === "paused") return "paused";
   if (status === "lifted" && lifted_until !== null) return html`lifted until ${until(lifted_until)}`;
   if (status === "tripped" && tripped_until !== null)
@@ -75,6 +78,12 @@ function renderRow(line: BudgetLine, clock: PageClock): Html {
   return html`<tr><th scope="row" class="name"><bdi>${name}</bdi>${session === null ? "" : html`<span class="sub">session <bdi>${session}</bdi></span>`}</th><td class="meter">${renderMeter({ percent: used_percent ?? 0, level })}</td><td class="num">${isStopped(line) ? html`<span class="bad">${share}</span>` : share}</td><td class="num">${amountOf(line, line.spent)} of ${amountOf(line, line.limit)}${calls_in_flight === 0 ? "" : html`<span class="sub">up to ${amountOf(line, line.in_flight)} in flight</span>`}</td><td class="desk">${describeThresholds(line)}</td><td class="when">${renderStatus(line, clock)}</td><td class="desk when">${renderEnd(line, clock)}</td></tr>`;
 }
 
+/** Renders how to let calls of a budget pass: the command, or the page of its workspace. */
+const renderLift = ({ name, fleet }: BudgetLine): Html =>
+  fleet === null
+    ? html`<p>Let the calls of <bdi>${name}</bdi> pass for an hour:</p>${renderCommand(liftCommand(name))}`
+    : html`<p>Administrators of <bdi>${fleet.workspace}</bdi> can change <bdi>${name}</bdi>: <a href="${fleet.address}"><bdi>${fleet.address}</bdi></a></p>`;
+
 const liftCommand = (name: string): string =>
   `meter budget lift ${/^[\w.:/@+-]+$/.test(name) ? name : `'${name}'`} --for 1h`;
 
@@ -87,8 +96,5 @@ export function renderBudgetPanel({ budgets, letThrough }: BudgetLines, clock: P
       : html`<div class="scroll"><table aria-label="Budgets">
     <thead><tr><th scope="col">Budget</th><th scope="col" class="meter">Used</th><th scope="col" class="num"><span class="hidden">Share</span></th><th scope="col" class="num">Amount</th><th scope="col" class="desk">Warns at %</th><th scope="col">Status</th><th scope="col" class="desk">Period ends</th></tr></thead>
     <tbody>${budgets.map((line) => renderRow(line, clock))}</tbody></table></div>`
-  }${refusing.map(
-    ({ name }) =>
-      html`<p>Let the calls of <bdi>${name}</bdi> pass for an hour:</p>${renderCommand(liftCommand(name))}`,
-  )}${letThrough === 0 ? "" : html`<p class="quiet">${letThrough} ${letThrough === 1 ? "call was" : "calls were"} sent since the daemon started because a budget could not be decided.</p>`}</div></section>`;
+  }${refusing.map(renderLift)}${letThrough === 0 ? "" : html`<p class="quiet">${letThrough} ${letThrough === 1 ? "call was" : "calls were"} sent since the daemon started because a budget could not be decided.</p>`}</div></section>`;
 }

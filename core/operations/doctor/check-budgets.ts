@@ -1,3 +1,4 @@
+import { FLEET_PREFIX } from "../../budgets/parse-fleet-budget.ts";
 import { formatQuantity } from "../../values/text/format-quantity.ts";
 import type { DoctorFacts } from "./doctor-facts.ts";
 import { type Finding, inconsistent, note, ok } from "./finding.ts";
@@ -23,11 +24,7 @@ export function checkBudgets({ budgets }: DoctorFacts): Finding[] {
       }),
     );
   for (const name of refusing)
-    found.push(
-      note("budgets", `Budget ${name} is used up. Its calls are refused.`, {
-        fixCommand: `meter budget lift ${/\s/.test(name) ? `'${name}'` : name} --for 1h`,
-      }),
-    );
+    found.push(note("budgets", `Budget ${name} is used up. Its calls are refused.`, fixOf(name)));
   if (usedUp.length > 0)
     found.push(note("budgets", `Used up, without an effect on calls: ${usedUp.join(", ")}.`, list));
   if (letThrough > 0)
@@ -44,3 +41,10 @@ export function checkBudgets({ budgets }: DoctorFacts): Finding[] {
 
 const nameAll = (names: readonly string[]): string =>
   names.length === 1 ? `budget ${names[0]}` : `budgets ${names.join(", ")}`;
+
+/** The command that lifts a budget. Only administrators of its workspace change a fleet budget. */
+function fixOf(name: string) {
+  const quoted = /\s/.test(name) ? `'${name}'` : name;
+  const what = name.startsWith(FLEET_PREFIX) ? `show ${quoted}` : `lift ${quoted} --for 1h`;
+  return { fixCommand: `meter budget ${what}` };
+}

@@ -103,7 +103,8 @@ describe("passCapacity()", () => {
   });
 
   it("contains the spend of other machines, and is zero if that is outdated", () => {
-    const fleet = { from: NOON - 12 * 3_600_000, elsewhere: 0n, here: 0n, statedAt: NOON };
+    const place = { workspace: "w", address: "https://cloud.test/", subject: "workspace" };
+    const fleet = { ...place, from: NOON - 12 * 3_600_000, elsewhere: 0n, here: 0n, statedAt: NOON };
     const state = (elsewhere: bigint) =>
       apply(
         initialBudgetsState,

@@ -166,6 +166,13 @@ describe("diagnose()", () => {
       "meter budget lift team --for 1h",
     ],
     [
+      "a budget of the workspace that refuses calls",
+      { budgets: { refusing: ["workspace/team"] } },
+      "HEALTHY",
+      /^Budget workspace\/team is used up/,
+      "meter budget show workspace/team",
+    ],
+    [
       "a budget that is used up and only warns",
       { budgets: { usedUp: ["week"] } },
       "HEALTHY",
