@@ -174,6 +174,8 @@ export function logNotes(
   { requests, costPicoUsd }: SourceShare,
   total: Pick<ReportRow, "requests">,
 ): string[] {
+  if (requests > 0 && requests === total.requests)
+    return [`From logs: ${requests === 1 ? "the request" : `all ${formatCount(requests)} requests`}.`];
   return requests === 0
     ? []
     : [

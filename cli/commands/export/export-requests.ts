@@ -43,7 +43,7 @@ export async function exportRequests(context: CommandContext, options: ExportOpt
   const convert = await loadFormat(format);
   await withStore(context.home, { readOnly: true }, async ({ records }) => {
     const work = (write: WritePart) => convert(readPages(records, options), write);
-    if (options.output === undefined) await work((part) => writePart(context.stdout, part));
+    if (options.output === undefined) await writeToStdout(context.stdout, work);
     else await writeWholeFile(options.output, work);
   });
 }
@@ -81,8 +81,26 @@ async function* readPages(
   }
 }
 
-async function writePart(stream: Writable, part: string | Uint8Array): Promise<void> {
-  if (!stream.write(part)) await once(stream, "drain");
+/** Resolves once the part is written. Waiting for `drain` would never end on a stream that has failed. */
+const writePart = (stream: Writable, part: string | Uint8Array): Promise<void> =>
+  new Promise((resolve, reject) => {
+    stream.write(part, (cause) => (cause ? reject(cause) : resolve()));
+  });
+
+/** Ends an export whose output can't be written. */
+class UnwritableOutput extends Error {}
+
+/** Writes to standard output. If that fails, `runProgram()` reports it, unless the reader has closed the pipe. */
+async function writeToStdout(stream: Writable, work: (write: WritePart) => Promise<void>): Promise<void> {
+  try {
+    await work((part) =>
+      writePart(stream, part).catch((cause: unknown) => {
+        throw new UnwritableOutput("", { cause });
+      }),
+    );
+  } catch (cause) {
+    if (!(cause instanceof UnwritableOutput)) throw cause;
+  }
 }
 
 /** Writes a file that is complete or absent. Only this user can read it, since it names folders and projects. */

@@ -125,6 +125,23 @@ describe("output that can't be written", () => {
     }
   });
 
+  it("ends an export in the same way", async () => {
+    const { home, remove } = await createSampleHome((store) => store.records.insert([sampleRecord()]));
+    try {
+      for (const format of ["jsonl", "csv", "focus"]) {
+        const words = ["export", "--format", format];
+        const full = sink();
+        assert.equal(await report(home, failing("ENOSPC"), full.stream, words), 1);
+        assert.equal(full.said(), "meter: The output can't be written: ENOSPC.\n");
+        const left = sink();
+        assert.equal(await report(home, failing("EPIPE"), left.stream, words), 0);
+        assert.equal(left.said(), "");
+      }
+    } finally {
+      remove();
+    }
+  });
+
   it("does not fail a command if only its notices can't be written", async () => {
     const { home, remove } = await createSampleHome();
     try {
