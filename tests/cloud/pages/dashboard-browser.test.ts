@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
 import { type Served, serve } from "../../../adapters/http/serve.ts";
-import { DAY_MS } from "../../../core/values/time.ts";
+import { DAY_MS, HOUR_MS } from "../../../core/values/time.ts";
 import { findBarriers, NARROW } from "../../browser/barriers.rig.ts";
 import {
   BROWSER_PATIENCE_MS,
@@ -60,11 +60,31 @@ describe("the pages of a workspace's calls in Chromium", {
     );
   }
 
+  /** Returns windows in use, exhausted and over. */
+  function sampleReadings(): Record<string, unknown>[] {
+    const at = (inHours: number) => new Date(START + inHours * HOUR_MS).toISOString();
+    const seen = { provider: "anthropic", account: "c".repeat(32), unit: "share", seen_at: at(-0.1) };
+    return [
+      { ...seen, window: "5h", window_ms: 5 * HOUR_MS, used_ppm: 620_000, reset_at: at(2) },
+      {
+        ...seen,
+        window: "7d",
+        window_ms: 7 * DAY_MS,
+        used_ppm: 1_000_000,
+        reset_at: at(30),
+        status: "exceeded",
+      },
+      { ...seen, window: "7d", scope: "opus", window_ms: 7 * DAY_MS, used_ppm: 10_000, reset_at: at(-1) },
+    ];
+  }
+
   it("have no barrier at any width, light or dark, full or empty", async () => {
     const [full, empty] = [await rig.addWorkspace({ plan: "team" }), await rig.addWorkspace()];
     const calls = sampleCalls();
     const sent = await json(rig.call("POST", "/v1/requests/batch", full.token, batch(...calls)));
     assert.equal(sent.accepted, calls.length, JSON.stringify(sent.rejected));
+    const limits = { daemon_version: "1", readings: sampleReadings() };
+    assert.equal((await rig.call("POST", "/v1/daemon/limits", full.token, limits)).status, 200);
     const pages = [
       ["requests", "/requests"],
       ["requests-filtered", "/requests?status=failed&period=90d"],
