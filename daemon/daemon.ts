@@ -18,6 +18,7 @@ import type { ConnectionAttribution } from "./capture/ports.ts";
 import type { ProjectOrigins } from "./capture/project-origins.ts";
 import type { CloudService } from "./cloud/cloud-service.ts";
 import type { OtlpService } from "./otlp/otlp-service.ts";
+import type { SentLog } from "./page/read-privacy.ts";
 import type { EarlyProxy } from "./proxy/early-proxy.ts";
 import type { ProxyConfig } from "./proxy/proxy-config.ts";
 import type { ConnectLookup } from "./proxy/start-proxy.ts";
@@ -63,6 +64,8 @@ export interface DaemonPorts {
   earlyProxy?: EarlyProxy;
   /** The cloud service. The daemon starts and stops it. Null: none. */
   cloud?: CloudService | null;
+  /** What was sent, for the page of privacy. */
+  sent?: SentLog;
   /** Sends records and events to the configured webhooks. The daemon starts and stops it. Null: none. */
   webhooks?: WebhookService | null;
   /** Exports records by OTLP. The daemon starts and stops it. Null: not configured. */

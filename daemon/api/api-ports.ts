@@ -8,6 +8,7 @@ import type { BudgetTracker } from "../budgets/budget-tracker.ts";
 import type { Capture } from "../capture/capture.ts";
 import type { ProjectOrigins } from "../capture/project-origins.ts";
 import type { LimitTracker } from "../limits/limit-tracker.ts";
+import type { SentLog } from "../page/read-privacy.ts";
 import type { Store } from "../store/port/store.ts";
 import type { Turn } from "../store/port/values.ts";
 import type { CloudBanner, DaemonHealth, DaemonStatus } from "./daemon-status.ts";
@@ -42,6 +43,8 @@ export interface ApiPorts {
     Store,
     "records" | "reports" | "coverage" | "settings" | "notes" | "limits" | "sessions" | "origins"
   >;
+  /** What was sent. Without it, the page of privacy shows that nothing was. */
+  sent?: SentLog;
   /** Follows limits. Without it, only stored readings are shown. */
   limits?: Pick<LimitTracker, "flush">;
   /** The budgets, and which of them are in `config.toml`. Without them, none are shown. */

@@ -14,6 +14,7 @@ import { type BudgetLines, renderBudgetPanel } from "../../pages/views/budgets.t
 import { COVERAGE_VIEW, renderCoverage } from "../../pages/views/coverage.ts";
 import { renderLimits } from "../../pages/views/limits.ts";
 import { renderNow } from "../../pages/views/now.ts";
+import { renderPrivacy } from "../../pages/views/privacy.ts";
 import { adviceOf, renderNoRequest, renderRequest } from "../../pages/views/request.ts";
 import { REQUESTS_VIEW, renderRequests, toRequestParameters } from "../../pages/views/requests.ts";
 import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
@@ -27,6 +28,7 @@ import { readLimitViews } from "../limits/limit-views.ts";
 import { readLocalPeriod } from "./page-period.ts";
 import { readCoverage } from "./read-coverage.ts";
 import { readNow } from "./read-now.ts";
+import { readPrivacy } from "./read-privacy.ts";
 import { readRequests, requestListQuery } from "./read-requests.ts";
 import { readSession, readSessions } from "./read-sessions.ts";
 import { parametersOf, placeOf, showPage, toolsOf, viewOf } from "./show-page.ts";
@@ -55,6 +57,7 @@ export function createLocalPages(ports: ApiPorts): Hono {
   routes.get("/sessions/:id", (context) => showSession(ports, context, context.req.param("id")));
   routes.get("/statement", (context) => answerStatement(ports, context, null));
   routes.get("/statement/:month", (context) => answerStatement(ports, context, context.req.param("month")));
+  routes.get("/privacy", (context) => showPrivacy(ports, context));
   routes.get("/limits", (context) => showLimits(ports, context));
   routes.get("/coverage", (context) => showCoverage(ports, context));
   return routes;
@@ -163,6 +166,15 @@ function showSession(ports: ApiPorts, context: Context, id: string) {
     back,
     main: renderSession(answer, view, placeOf(ports)),
     tools: renderTools({ command: `meter session '${id.replaceAll("'", `'\\''`)}'` }),
+  });
+}
+
+async function showPrivacy(ports: ApiPorts, context: Context) {
+  return showPage(ports, context, {
+    heading: "Privacy",
+    path: "/privacy",
+    main: renderPrivacy(await readPrivacy(ports), placeOf(ports)),
+    tools: renderTools({ command: "meter cloud privacy audit" }),
   });
 }
 

@@ -17,7 +17,10 @@ export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
     { path: "/limits", name: "Limits" },
     { path: "/coverage", name: "Coverage" },
   ],
-  [{ path: "/statement", name: "Statement" }],
+  [
+    { path: "/statement", name: "Statement" },
+    { path: "/privacy", name: "Privacy" },
+  ],
 ];
 
 const paths = new Set(NAVIGATION.flat().map(({ path }) => path));

@@ -62,6 +62,8 @@ const PAGES = [
   `sessions/${firstCall?.sessionId}?view=cost`,
   "limits",
   "coverage",
+  "statement",
+  "privacy",
 ];
 
 const CLIENT_BYTES = CLIENT_FILES.reduce((sum, { text }) => sum + gzipSync(text).length, 0);

@@ -121,6 +121,7 @@ export async function serveDaemon(
     ...(earlyProxy !== null && { earlyProxy }),
     portLost: () => portLost.resolve("port_lost"),
     cloud: createCloudService(cloudPorts),
+    sent: { outbox: cloudPorts.outbox, localProjects: () => localProjects },
     webhooks: await openWebhooks(setup, { store, client: cloudPorts.client, idKey }, () => perProject),
     otlp: await openOtlp(setup, { store, client: cloudPorts.client, idKey }, () => perProject),
     notify: createNotifyUser(config.budgetWarnings, setup.log),

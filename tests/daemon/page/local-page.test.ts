@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
+import { createOutbox } from "../../../adapters/outbox/create-outbox.ts";
 import { budgetTransition } from "../../../core/budgets/budget-machine.ts";
 import { initialBudgetsState } from "../../../core/budgets/budget-state.ts";
 import { parseBudget } from "../../../core/budgets/parse-budget.ts";
@@ -216,6 +220,35 @@ describe("the local dashboard", () => {
     assert.equal((await pageOf(() => {}, "/statement/2026-06")).answer.status, 404);
     const file = await pageOf(() => {}, "/statement/2026-05?format=json");
     assert.equal(JSON.parse(file.text).subject, "this machine");
+  });
+
+  it("shows what left this machine, and where its log was changed", async () => {
+    const evil = "<script>alert(1)</script>";
+    const folder = mkdtempSync(join(tmpdir(), "outbox-"));
+    try {
+      const outbox = createOutbox(folder);
+      const sent = { outbox, localProjects: () => new Set([`local-${evil}`]) };
+      assert.match((await pageOf(() => {}, "/privacy", { sent })).text, /nothing has left this machine/);
+      const item = {
+        kind: "metadata",
+        at: noon,
+        origin: "https://meter.example.com",
+        requestIds: ["1"],
+      } as const;
+      for (const projects of [["apollo"], [evil]])
+        await outbox.append({ ...item, projects, fields: ["model", evil], payload: "{}" });
+      const { text } = await pageOf(() => {}, "/privacy", { sent });
+      assert.match(text, /2 batches and 0 bodies were sent to <bdi>https:\/\/meter\.example\.com<\/bdi>/);
+      assert.match(text, /The log is intact: entries 1 to 2/);
+      assert.match(text, /<bdi>model<\/bdi>.*?<td class="num">2<\/td>/s);
+      assert.ok(text.includes("local-&lt;script&gt;") && !text.includes(evil));
+      assert.match(text, /meter cloud privacy show/);
+      const file = join(folder, "outbox", "outbox-000001.jsonl");
+      writeFileSync(file, readFileSync(file, "utf8").replace("apollo", "hermes"));
+      assert.match((await pageOf(() => {}, "/privacy", { sent })).text, /The log was changed at entry 1/);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it("shows no table of gaps if everything was metered", async () => {
