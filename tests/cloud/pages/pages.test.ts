@@ -225,7 +225,7 @@ describeOnEngines("the pages", (engine) => {
     const outside = links.filter((link) => !link.startsWith(`/w/${workspace.id}`));
     assert.deepEqual(
       new Set(outside.filter((link) => !/^(\/assets\/|data:)/.test(link))),
-      new Set(["/connect", "/sign-out"]),
+      new Set(["/account", "/connect", "/sign-out"]),
     );
     assert.doesNotMatch(text, /get a price/);
 
