@@ -53,7 +53,6 @@ const SUITES = [
 ];
 
 const parse = await loadParser();
-if (parse === null) throw new Error("libpg-query is not installed. Install it: npm ci");
 const folder = mkdtempSync(join(tmpdir(), "meter-statements-"));
 try {
   const named = process.argv.slice(2);
