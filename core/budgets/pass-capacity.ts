@@ -4,7 +4,6 @@ import {
   type BudgetState,
   type BudgetsState,
   currentBounds,
-  EMPTY_SUM,
   inFlightSince,
   usedSince,
 } from "./budget-state.ts";
@@ -33,13 +32,12 @@ function capacityOf(state: BudgetsState, each: BudgetState, now: Millis): number
   // These need the call's own facts, or count what could not be decided.
   if (budget.reserve || budget.fail === "closed" || !each.isKnown) return 0;
   if (fleet !== undefined && isOutdated(fleet, now)) return 0;
-  const keys = Object.keys(each.sums);
+  const sums = Object.entries(each.sums);
   // The sums of further sessions are not held.
-  if (keys.length >= MAX_BUDGET_SESSIONS) return 0;
+  if (sums.length >= MAX_BUDGET_SESSIONS) return 0;
   const { from } = currentBounds(each, now);
   let room = budget.limit - totalUsed(each.active, 0n, from, now);
-  for (const key of keys) {
-    const sum = each.sums[key] ?? EMPTY_SUM;
+  for (const [key, sum] of sums) {
     if (sum.trippedUntil !== null && sum.trippedUntil > now) return 0;
     const used = totalUsed(each.active, usedSince(sum, from), from, now);
     const left = budget.limit - used - inFlightSince(state, each, key, sum, from);

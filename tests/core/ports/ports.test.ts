@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { CertificateStoreError } from "../../../core/ports/certificates.ts";
 import { CLOUD_LOG_LEVELS } from "../../../core/ports/cloud-log.ts";
 import { LOG_EVENTS } from "../../../core/ports/log.ts";
+import { MailError } from "../../../core/ports/mail.ts";
 import { DatabaseError } from "../../../core/ports/postgres.ts";
 import { StoreError } from "../../../core/ports/sqlite.ts";
 
@@ -13,6 +14,7 @@ describe("the errors of the ports", () => {
     const error = new StoreError("busy", "the store is full", { cause });
     assert.deepEqual([error.name, error.reason, error.cause], ["StoreError", "busy", cause]);
     assert.equal(new CertificateStoreError("no certificate", { cause }).name, "CertificateStoreError");
+    assert.equal(new MailError("not sent", { cause }).name, "MailError");
   });
 
   it("contain the database's code if there is one, and have a default message", () => {

@@ -12,6 +12,14 @@ import { checkoutConsentResponseSchema, checkoutConsentSchema } from "../../../c
 import { whoamiSchema } from "../../../core/wire/daemon.ts";
 import { daemonTotalsSchema } from "../../../core/wire/daemon-totals.ts";
 import {
+  fleetBudgetCreatedSchema,
+  fleetBudgetsSchema,
+  fleetBudgetTermsSchema,
+  liftFleetBudgetSchema,
+  machineBudgetsSchema,
+  newFleetBudgetSchema,
+} from "../../../core/wire/fleet-budgets.ts";
+import {
   cloudStateSchema,
   connectRequestSchema,
   connectResponseSchema,
@@ -149,6 +157,15 @@ const promptView = {
 };
 const rate = { input: "1.25", output: "10", cache_read: null, cache_write: null, cache_write_1h: null };
 
+const fleetTerms = {
+  ...{ amount: "25 USD", period: "month", zone: "Europe/Berlin", thresholds: [50, 80, 100] },
+  ...{ at_limit: "block", reserve: false, fail: "open" },
+};
+const statedBudget = {
+  ...{ name: "team", subject: "workspace", target: null, ...fleetTerms },
+  ...{ paused: false, lifted_until: null, period_from: at },
+};
+
 /** Each payload of the specification: the name of the endpoint, the schema, and an example that is read unchanged. */
 const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Record<string, unknown>][] = [
   [
@@ -161,6 +178,31 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
       key: { prefix: "mtr_sync_ab", scope: "sync", created_at: at },
       server_time: at,
     },
+  ],
+  [
+    "POST …/budgets",
+    newFleetBudgetSchema,
+    { name: "team", subject: "project", target: "apollo", ...fleetTerms },
+  ],
+  ["201 of a new budget", fleetBudgetCreatedSchema, { id: "b1" }],
+  ["PATCH …/budgets/:id", fleetBudgetTermsSchema, fleetTerms],
+  ["POST …/budgets/:id/lift", liftFleetBudgetSchema, { minutes: 60, reason: "release day" }],
+  [
+    "GET …/budgets",
+    fleetBudgetsSchema,
+    {
+      items: [
+        {
+          ...{ id: "b1", ...statedBudget, target_name: null, unit: "usd", limit: "25000000000000" },
+          ...{ spent: "0", used_percent: 0, period_to: at, calls: 0, unpriced_calls: 0 },
+        },
+      ],
+    },
+  ],
+  [
+    "GET /v1/daemon/budgets",
+    machineBudgetsSchema,
+    { budgets: [{ ...statedBudget, here: "1", elsewhere: "2" }] },
   ],
   [
     "POST /v1/pairing/start",

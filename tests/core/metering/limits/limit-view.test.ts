@@ -65,7 +65,9 @@ describe("compareLimits()", () => {
       reading({ account: "a2" }),
       reading({ provider: "openai", account: null }),
     ];
-    assert.deepEqual(sorted.toReversed().sort(compareLimits), sorted);
+    for (const [at, one] of sorted.entries())
+      for (const [otherAt, other] of sorted.entries())
+        assert.equal(Math.sign(compareLimits(one, other)), Math.sign(at - otherAt), `${at}, ${otherAt}`);
   });
 });
 
