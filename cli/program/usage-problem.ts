@@ -8,11 +8,11 @@ export interface Candidate {
   readonly reason: string | null;
 }
 
-const MISSING_ARGUMENT = "An argument is missing.";
+/** The parser's reason if the command line ends before the last required argument. */
+const NOT_ENOUGH = "Not enough positional arguments.";
 
-/** Our messages for the parser's reasons; any other reason is printed as it is. */
+/** Our messages for the parser's other reasons; a reason that is not listed is printed as it is. */
 const messages: readonly (readonly [RegExp, string])[] = [
-  [/^Not enough positional arguments\.$/, MISSING_ARGUMENT],
   [/^Extraneous positional argument \("(.*)"\)\.$/, "Unexpected argument: $1."],
   [/^(?:Unsupported|Invalid) option name \("(.*)"\)\.$/, "Unknown option: $1."],
   [/^Not enough arguments to option (.*)\.$/, "$1 needs a value."],
@@ -21,6 +21,24 @@ const messages: readonly (readonly [RegExp, string])[] = [
 function describeReason(reason: string): string {
   const [pattern, message] = messages.find(([each]) => each.test(reason)) ?? [];
   return pattern === undefined || message === undefined ? reason : reason.replace(pattern, message);
+}
+
+/** Names the required option or arguments that are missing, as far as the words show which. */
+function describeMissing(command: CommandDescription, words: readonly string[]): string {
+  const option = command.options.find(({ syntax, required }) => {
+    const [names = ""] = syntax.split(" ");
+    return required && !words.some((word) => names.split(",").includes(word.split("=")[0] ?? ""));
+  });
+  if (option !== undefined) return `The option ${option.syntax.split(" ")[0]} is missing.`;
+  const needed = command.positionals.match(/<[^>]+>/g) ?? [];
+  const given = words.slice(command.path.split(" ").length - 1).filter((word) => word !== "--");
+  // A word after an option may be its value.
+  const isCountable = given.every((word) => !word.startsWith("-"));
+  const missing = isCountable ? needed.slice(given.length) : needed;
+  if (missing.length === 0 || (!isCountable && needed.length > 1)) return "An argument is missing.";
+  return missing.length === 1
+    ? `The argument ${missing[0]} is missing.`
+    : `The arguments ${missing.join(" and ")} are missing.`;
 }
 
 /** Describes what is wrong with a command line, and suggests the command that was probably meant. */
@@ -41,7 +59,10 @@ export function renderUsageProblem(
     const reason = candidates.find(
       ({ usage, reason: why }) => why !== null && (usage === path || usage.startsWith(`${path} `)),
     )?.reason;
-    const message = reason == null ? MISSING_ARGUMENT : describeReason(reason);
+    const message =
+      reason == null || reason === NOT_ENOUGH
+        ? describeMissing(meant.command, words)
+        : describeReason(reason);
     return `${program}: ${printable(message)}\n\n${usageLines(meant.command).join("\n")}\n`;
   }
   const list = (found: typeof known) => renderCommandList(found.map(({ command }) => command));

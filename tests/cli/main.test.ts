@@ -124,16 +124,28 @@ describe("main()", () => {
     ],
     [
       ["prune"],
-      "meter: An argument is missing.\n\n$ meter prune --before <value> [--utc] [--dry-run] [--yes] [--json]\n",
+      "meter: The option --before is missing.\n\n$ meter prune --before <value> [--utc] [--dry-run] [--yes] [--json]\n",
     ],
     [
       ["run", "--"],
-      "meter: An argument is missing.\n\n$ meter run [--project <value>] [--telemetry] <command> ...\n",
+      "meter: The argument <command> is missing.\n\n$ meter run [--project <value>] [--telemetry] <command> ...\n",
     ],
     [["status", "now"], "meter: Unexpected argument: now.\n\n$ meter status [--json]\n"],
     [["report", "--sinc"], /^meter: Unknown option: --sinc.\n\n\$ meter report \[--by <value>\] /],
     [["report", "--by"], /^meter: --by needs a value.\n/],
-    [["project"], "meter: An argument is missing.\n\n$ meter project <slug> set body-capture on|off\n"],
+    [
+      ["project"],
+      "meter: The argument <slug> is missing.\n\n$ meter project <slug> set body-capture on|off\n",
+    ],
+    [["explain", "--json"], /^meter: The argument <id> is missing\.\n/],
+    [["budget", "set"], /^meter: The arguments <name> and <amount> are missing\.\n/],
+    [["budget", "set", "monthly"], /^meter: The argument <amount> is missing\.\n/],
+    [["budget", "set", "monthly", "--period", "day"], /^meter: An argument is missing\.\n/],
+    [["budget", "lift", "monthly"], /^meter: The option --for is missing\.\n/],
+    [["budget", "lift", "--for=1h"], /^meter: The argument <name> is missing\.\n/],
+    [["import", "--frob"], /\n\$ meter import [\s\S]* \[agent\] \.\.\.\n$/],
+    [["import", "remove", "--frob"], /\n\$ meter import remove .* \[agent\] \.\.\.\n$/],
+    [["reconcile", "bill", "--frob"], /\n\$ meter reconcile bill [\s\S]* \[file\] \.\.\.\n$/],
     [["project", "reassign", "a"], /\n\$ meter project reassign [\s\S]* <project> <other-project>\n$/],
   ];
   for (const [words, said] of hints)

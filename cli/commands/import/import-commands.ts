@@ -3,6 +3,7 @@ import { MeterCommand } from "../../program/meter-command.ts";
 
 export class ImportCommand extends MeterCommand {
   static override paths = [["import"]];
+  static readonly restOfLine = "[agent] ...";
   static override usage = Command.Usage({
     category: "Reports",
     description: "Import past usage from the logs of agents",
@@ -37,6 +38,7 @@ export class ImportCommand extends MeterCommand {
 
 export class ImportRemoveCommand extends MeterCommand {
   static override paths = [["import", "remove"]];
+  static readonly restOfLine = "[agent] ...";
   static override usage = Command.Usage({
     category: "Reports",
     description: "Delete the records that were imported from logs",

@@ -3,6 +3,7 @@ import { MeterCommand } from "../../../program/meter-command.ts";
 
 export class ReconcileBillCommand extends MeterCommand {
   static override paths = [["reconcile", "bill"]];
+  static readonly restOfLine = "[file] ...";
   static override usage = Command.Usage({
     category: "Reports",
     description: "Compare a provider's statement with the requests recorded here",
