@@ -9,6 +9,7 @@ import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
+import { describeFileProblem } from "../../render/file-problem.ts";
 import { FORMAT_NAMES, type FormatName } from "./formats.ts";
 
 /** The options of `meter export`. */
@@ -117,6 +118,6 @@ async function writeWholeFile(path: string, work: (write: WritePart) => Promise<
     stream.destroy();
     await rm(partial, { force: true }).catch(() => {});
     if (!(cause instanceof Error) || !("code" in cause) || !("syscall" in cause)) throw cause;
-    throw new CommandFailure(`Could not write ${path}: ${cause.message}`);
+    throw new CommandFailure(`Could not write ${path}: ${describeFileProblem(cause)}.`);
   }
 }

@@ -5,6 +5,7 @@ import { MAX_PRICE_LIST_LENGTH } from "../../../core/pricing/sources/number-text
 import { PRICE_FORMATS, type PriceFormat } from "../../../core/pricing/sources/price-sources.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
+import { describeFileProblem } from "../../render/file-problem.ts";
 import { describeResult, requestRates } from "./pull-rates.ts";
 
 /** The options of `meter pricing import`. */
@@ -31,10 +32,18 @@ function listAt(url: string, format: PriceFormat) {
 }
 
 async function readList(file: string, format: PriceFormat) {
-  const { size } = await stat(file);
-  if (size > MAX_PRICE_LIST_LENGTH)
+  return { name: nameOf(format, basename(file)), format, from: { text: await readText(file) } };
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    const { size } = await stat(file);
+    if (size <= MAX_PRICE_LIST_LENGTH) return await readFile(file, "utf8");
     throw new CommandFailure(`${file} is too large: ${size} bytes. A price list has at most 16 MiB.`);
-  return { name: nameOf(format, basename(file)), format, from: { text: await readFile(file, "utf8") } };
+  } catch (cause) {
+    if (cause instanceof CommandFailure) throw cause;
+    throw new CommandFailure(`Could not read ${file}: ${describeFileProblem(cause)}.`);
+  }
 }
 
 /** Returns the name of the source: a copy of a public list is that list. */

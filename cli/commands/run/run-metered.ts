@@ -145,7 +145,7 @@ async function runChild(
     context.notice(
       code === "ENOENT"
         ? `The program ${program} was not found.`
-        : `The program ${program} could not be started: ${(cause as Error).message}.`,
+        : `The program ${program} could not be started: ${code === "EACCES" ? "permission denied" : (cause as Error).message}.`,
     );
     return code === "ENOENT" ? 127 : 126;
   } finally {

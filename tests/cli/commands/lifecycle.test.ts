@@ -388,7 +388,11 @@ describe("meter run", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
       [missing.code, missing.stderr],
       [127, "meter: The program no-such-program-here was not found.\n"],
     );
-    assert.equal((await run(["--", home])).code, 126);
+    const folder = await run(["--", home]);
+    assert.deepEqual(
+      [folder.code, folder.stderr],
+      [126, `meter: The program ${home} could not be started: permission denied.\n`],
+    );
   });
 
   it("forwards signals", async () => {

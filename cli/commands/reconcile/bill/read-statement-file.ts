@@ -19,6 +19,7 @@ import type {
   StatementLine,
 } from "../../../../core/pricing/statements/statement-line.ts";
 import { CommandFailure } from "../../../program/exit-codes.ts";
+import { describeFileProblem } from "../../../render/file-problem.ts";
 
 /** What receives the lines of a file. */
 export type OnLine = (line: StatementLine, format: StatementFormat) => void;
@@ -28,9 +29,7 @@ const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 
 /** Reads a statement: JSON, JSON lines, CSV or Parquet; JSON and CSV also compressed with gzip. */
 export async function readStatementFile(path: string, onLine: OnLine): Promise<void> {
-  const file = await open(path);
-  const { bytesRead, buffer } = await file.read(new Uint8Array(4), 0, 4, 0).finally(() => file.close());
-  const start = Buffer.from(buffer.subarray(0, bytesRead));
+  const start = await reading(path, () => readStart(path));
   if (start.toString("latin1") === "PAR1") {
     const { readParquetRows } = await import("./read-parquet-rows.ts");
     return await reading(path, () => readParquetRows(path, createRowReader(path, onLine)));
@@ -42,13 +41,20 @@ export async function readStatementFile(path: string, onLine: OnLine): Promise<v
   await reading(path, () => readText(path, stream, onLine)).finally(() => raw.destroy());
 }
 
+/** Reads the bytes that tell the formats apart. */
+async function readStart(path: string): Promise<Buffer> {
+  const file = await open(path);
+  const { bytesRead, buffer } = await file.read(new Uint8Array(4), 0, 4, 0).finally(() => file.close());
+  return Buffer.from(buffer.subarray(0, bytesRead));
+}
+
 /** Runs a reader, and names the file in its error. */
-async function reading(path: string, read: () => Promise<void>): Promise<void> {
+async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
-    await read();
+    return await read();
   } catch (cause) {
     if (cause instanceof CommandFailure) throw cause;
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = describeFileProblem(cause);
     throw new CommandFailure(
       cause instanceof MissingPackageError ? message : `Could not read ${path}: ${message}.`,
     );

@@ -233,6 +233,11 @@ describe("meter pricing with a public price list", () => {
           "meter: The price list was rejected: it is not in the format openrouter: an object with an array `data` is expected. No rates changed.\n",
         ],
       );
+      const absent = await runWords(home, ["pricing", "import", `${file}x`, "--format", "litellm"]);
+      assert.deepEqual(
+        [absent.code, absent.stderr],
+        [1, `meter: Could not read ${file}x: no such file or directory.\n`],
+      );
       assert.equal((await runWords(home, ["pricing", "import", file, "--format", "csv"])).code, 2);
       assert.equal((await runWords(home, ["pricing", "pull", "--source", "acme"])).code, 2);
       assert.equal(

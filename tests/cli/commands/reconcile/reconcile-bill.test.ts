@@ -363,6 +363,11 @@ describe("meter reconcile bill", () => {
       assert.equal(code, 1, String(message));
       assert.match(stderr, message);
     }
+    const absent = await run("absent.csv");
+    assert.deepEqual(
+      [absent.code, absent.stderr],
+      [1, "meter: Could not read absent.csv: no such file or directory.\n"],
+    );
     assert.equal((await run()).code, 2);
     assert.equal((await run("file", "--api", "openai")).code, 2);
   });
