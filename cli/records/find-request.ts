@@ -13,6 +13,6 @@ export async function findRequest(
       ? `Several request ids begin with ${id}. Use a longer prefix:\n  ${found.requestIds.join("\n  ")}`
       : id === "last"
         ? "Nothing has been metered yet.\nMeter a program: meter run -- <command>"
-        : `There is no request with the id ${id}.`;
+        : `There is no request with the id ${id}.\nList the requests: meter requests`;
   throw new CommandFailure(problem, exitCodes.notFound);
 }

@@ -16,7 +16,7 @@ import type { Store } from "../../../daemon/store/port/store.ts";
 import { formatPermille, formatShortCount } from "../../../pages/formats.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
-import { CommandFailure } from "../../program/exit-codes.ts";
+import { CommandFailure, exitCodes } from "../../program/exit-codes.ts";
 import { formatSpan } from "../../render/format-span.ts";
 import { formatTime } from "../../render/format-time.ts";
 import { labelled } from "../../render/labelled.ts";
@@ -68,14 +68,16 @@ function findSession({ sessions }: Store, text: string): SessionSummary {
   const found = sessions.find(text);
   if (found.kind === "ambiguous")
     throw new CommandFailure(
-      `Several sessions begin with ${printable(text)}:\n${found.sessionIds.map(printable).join("\n")}`,
+      `Several sessions begin with ${printable(text)}. Use a longer prefix:\n${found.sessionIds.map((id) => `  ${printable(id)}`).join("\n")}`,
+      exitCodes.notFound,
     );
   const session = found.kind === "found" ? sessions.summarise(found.sessionId) : null;
   if (session === null)
     throw new CommandFailure(
       text === "last"
-        ? "No call names a session yet."
-        : `No session begins with ${printable(text)}. List sessions: meter sessions`,
+        ? "There are no sessions yet.\nMeter a program: meter run -- <command>"
+        : `No session begins with ${printable(text)}.\nList the sessions: meter sessions`,
+      exitCodes.notFound,
     );
   return session;
 }

@@ -10,10 +10,11 @@ import { dayOf } from "../../../../daemon/store/days.ts";
 import { withStore } from "../../../home/open-store.ts";
 import { readConfig } from "../../../home/read-config.ts";
 import type { CommandContext } from "../../../program/command-context.ts";
-import { exitCodes } from "../../../program/exit-codes.ts";
+import { CommandFailure, exitCodes } from "../../../program/exit-codes.ts";
 import { readPeriod } from "../../../program/period.ts";
 import { openPriceBook } from "../../../records/price-book.ts";
 import { describeReadProblem } from "../../../records/read-agent-file.ts";
+import { printable } from "../../../render/printable.ts";
 import { gatherEvidence } from "./gather-evidence.ts";
 import { comparisonCsv, comparisonJson, renderComparison } from "./render-comparison.ts";
 
@@ -67,6 +68,9 @@ function selectDays(
     (each) => each.day >= firstDay && (session === undefined || each.session?.startsWith(session) === true),
   );
   if (session !== undefined && selected.length === 0)
-    throw new UsageError(`No session of this period begins with ${session}.`);
+    throw new CommandFailure(
+      `No session of this period begins with ${printable(session)}.\nList the sessions: meter sessions`,
+      exitCodes.notFound,
+    );
   return addUpDays(selected);
 }

@@ -83,7 +83,10 @@ describe("meter bodies and meter project", () => {
         "meter: No body was captured for this request.\nCapture those of later requests: meter project <slug> set body-capture on\n",
     });
     const missing = await meter("bodies", "show", "ffff");
-    assert.deepEqual([missing.code, missing.stderr], [4, "meter: There is no request with the id ffff.\n"]);
+    assert.deepEqual(
+      [missing.code, missing.stderr],
+      [4, "meter: There is no request with the id ffff.\nList the requests: meter requests\n"],
+    );
     const ambiguous = await meter("bodies", "show", "01");
     assert.equal(ambiguous.code, 4);
     assert.ok(ambiguous.stderr.includes(bare.requestId));

@@ -117,7 +117,11 @@ describe("meter explain", () => {
   for (const id of ["ffffffff", "msg_nothing", "", "%"]) {
     it(`exits with 4 if there is no such request: ${JSON.stringify(id)}`, async () => {
       const { code, stdout, stderr } = await explain(id);
-      assert.deepEqual([code, stdout, stderr], [4, "", `meter: There is no request with the id ${id}.\n`]);
+      assert.deepEqual([code, stdout], [4, ""]);
+      assert.equal(
+        stderr,
+        `meter: There is no request with the id ${id}.\nList the requests: meter requests\n`,
+      );
     });
   }
 

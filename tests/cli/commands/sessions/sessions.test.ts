@@ -224,15 +224,33 @@ describe("meter session", () => {
   });
 
   it("fails for an unknown or ambiguous id", async () => {
-    assert.match((await run("nope")).stderr, /No session begins with nope\. List sessions: meter sessions/);
+    const unknown = await run("nope");
+    assert.deepEqual(
+      [unknown.code, unknown.stderr],
+      [4, "meter: No session begins with nope.\nList the sessions: meter sessions\n"],
+    );
     const other = await createSampleHome((store) => store.records.insert([call("s1", 0), call("s2", 1)]));
     const both = await runWords(other.home, ["session", "s"]);
-    assert.equal(both.code, 1);
-    assert.match(both.stderr, /Several sessions begin with s:\ns1\ns2/);
+    assert.equal(both.code, 4);
+    assert.match(both.stderr, /Several sessions begin with s\. Use a longer prefix:\n {2}s1\n {2}s2\n/);
     other.remove();
     const empty = createEmptyHome();
-    assert.notEqual((await runWords(empty.home, ["session", "last"])).code, 0);
+    assert.equal((await runWords(empty.home, ["session", "last"])).code, 4);
     empty.remove();
+    const unused = await createSampleHome();
+    const last = await runWords(unused.home, ["session", "last"]);
+    assert.deepEqual(
+      [last.code, last.stderr],
+      [4, "meter: There are no sessions yet.\nMeter a program: meter run -- <command>\n"],
+    );
+    const compared = await runWords(unused.home, ["reconcile", "logs", "--session", "s"], {
+      HOME: unused.home,
+    });
+    assert.deepEqual(
+      [compared.code, compared.stderr],
+      [4, "meter: No session of this period begins with s.\nList the sessions: meter sessions\n"],
+    );
+    unused.remove();
     assert.equal((await run("5e55", "--json", "--csv")).code, 2);
   });
 });
