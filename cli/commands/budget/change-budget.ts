@@ -34,7 +34,9 @@ export async function liftBudget(
 ): Promise<void> {
   const lengthMs = parseDuration(options.for);
   if (lengthMs === null || lengthMs === 0 || lengthMs > MAX_LIFT_MS)
-    throw new UsageError(`--for must be a duration of up to 31d, such as 1h: ${options.for}`);
+    throw new UsageError(
+      `Invalid value for --for: ${options.for}. Expected: a duration of up to 31d, such as 1h.`,
+    );
   const reason = options.reason?.trim().slice(0, MAX_REASON) || null;
   const now = Date.now();
   const until = now + lengthMs;

@@ -44,6 +44,11 @@ export async function setBudget(context: CommandContext, options: SetBudgetOptio
   const parsed = parseBudget(input, { zone: Intl.DateTimeFormat().resolvedOptions().timeZone });
   if (!parsed.ok) {
     const { key, problem } = parsed;
+    // The problem shows the list as config.toml has it.
+    if (key === "thresholds")
+      throw new UsageError(
+        `Invalid value for --thresholds: ${thresholds}. Expected: whole numbers in percent, such as 50,80,100.`,
+      );
     const named = key === "name" || key === "amount" ? `The ${key}` : (OPTION_NAMES[key] ?? `--${key}`);
     throw new UsageError(`${named} ${problem}.`);
   }

@@ -41,7 +41,8 @@ export async function showLimits(context: CommandContext, options: ShowLimitsOpt
 function readGroup(by: string | undefined): ShareGroup | null {
   if (by === undefined) return null;
   const group = SHARE_GROUPS.find((each) => each === by);
-  if (group === undefined) throw new UsageError(`--by must be one of ${SHARE_GROUPS.join(", ")}: ${by}`);
+  if (group === undefined)
+    throw new UsageError(`Invalid value for --by: ${by}. Expected: ${SHARE_GROUPS.join(", ")}.`);
   return group;
 }
 

@@ -12,7 +12,8 @@ export interface SetAutoPullOptions {
 
 /** Turns regular pulls of the published rates on or off, and sets their source. */
 export async function setAutoPull(context: CommandContext, options: SetAutoPullOptions): Promise<void> {
-  const { source, value = source === undefined ? "" : "on" } = options;
+  const { source, value = source === undefined ? undefined : "on" } = options;
+  if (value === undefined) throw new UsageError("The argument is missing. Expected: on or off.");
   if (value !== "on" && value !== "off")
     throw new UsageError(`Invalid value: ${value}. Expected: on or off.`);
   if (source !== undefined) checkSourceName(source);

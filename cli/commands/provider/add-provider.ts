@@ -98,9 +98,16 @@ function readPort(text: string | undefined): number | null {
   if (text === undefined) return null;
   const port = Number(text);
   if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535)
-    throw new UsageError(`Invalid value of --port: ${text}. Expected: a number from 1 to 65535.`);
+    throw new UsageError(`Invalid value for --port: ${text}. Expected: a number from 1 to 65535.`);
   return port;
 }
+
+/** The option of a key, where it is not the key's own name. */
+const OPTION_NAMES: Readonly<Record<string, string>> = {
+  host: "The host",
+  provider: "--name",
+  base_path: "--base-path",
+};
 
 /** Reads the table as the daemon will, and refuses what it would warn about. */
 function validate(table: Readonly<Record<string, unknown>>): ExtraHost {
@@ -110,7 +117,7 @@ function validate(table: Readonly<Record<string, unknown>>): ExtraHost {
     throw new UsageError(
       warnings
         .join("\n")
-        .replaceAll("providers[0].", "")
+        .replaceAll(/providers\[0\]\.(\w+):/g, (_, key: string) => OPTION_NAMES[key] ?? `--${key}`)
         .replaceAll(/; ignored|; this provider is ignored/g, "."),
     );
   return host;

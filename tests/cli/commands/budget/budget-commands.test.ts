@@ -83,8 +83,12 @@ describe("meter budget", () => {
     [["set", "a", "1 USD", "--period", "year"], /--period must be hour, day, week, month/],
     [["set", "a", "1 USD", "--cool-down", "1m"], /--cool-down needs a period that is a duration/],
     [["set", "a", "1 USD", "--billing", "paid"], /--billing must be one of metered/],
+    [
+      ["set", "a", "1 USD", "--thresholds", "half"],
+      /Invalid value for --thresholds: half\. Expected: whole numbers in percent, such as 50,80,100\.\n/,
+    ],
     [["set", "a", "1 USD", "--reserve"], /--reserve and --fail-closed need --block/],
-    [["lift", "a", "--for", "forever"], /--for must be a duration of up to 31d/],
+    [["lift", "a", "--for", "forever"], /Invalid value for --for: forever\. Expected: a duration of up to 31d, such as 1h\.\n/],
     [["pause", "a"], /There is no budget a\./],
   ];
   for (const [words, message] of wrong)

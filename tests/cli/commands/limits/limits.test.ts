@@ -100,7 +100,7 @@ describe("meter limits", () => {
   it("rejects what it can't divide by", async () => {
     const { code, stderr } = await runWords(sample.home, ["limits", "--by", "colour"]);
     assert.equal(code, 2);
-    assert.match(stderr, /--by must be one of project, session, agent/);
+    assert.match(stderr, /^meter: Invalid value for --by: colour\. Expected: project, session, agent\.\n/);
   });
 
   it("says so if no limit, or no share, is known", async () => {

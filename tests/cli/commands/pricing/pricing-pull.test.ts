@@ -290,7 +290,9 @@ describe("meter pricing with a public price list", () => {
       assert.equal(stdout, "Auto-pull of rates is on, from models.dev.\n");
       const { pull } = JSON.parse((await runWords(home, ["pricing", "status", "--json"])).stdout);
       assert.deepEqual([pull.auto_pull, pull.source], [true, "models.dev"]);
-      assert.equal((await runWords(home, ["pricing", "auto-pull"])).code, 2);
+      const missing = await runWords(home, ["pricing", "auto-pull"]);
+      assert.equal(missing.code, 2);
+      assert.match(missing.stderr, /^meter: The argument is missing\. Expected: on or off\.\n/);
       assert.equal((await runWords(home, ["pricing", "auto-pull", "--source", "acme"])).code, 2);
     } finally {
       remove();

@@ -135,7 +135,8 @@ api = "openai"
       said.map(({ code }) => code),
       [2, 2, 2, 2, 1],
     );
-    assert.match(said[1]!.stderr, /api: must be one of openai, /);
+    assert.match(said[1]!.stderr, /^meter: --api must be one of openai, /);
+    assert.match(said[3]!.stderr, /^meter: --base-path must /);
     assert.match(said[4]!.stderr, /has old\.corp\.test already\. Edit the file to change it\./);
   });
 
