@@ -155,8 +155,9 @@ export function renderBudget(view: BudgetView, actions: readonly BudgetAction[],
     ...notesOf(view).map((note) => `note       ${note}`),
     "",
     view.fleet === null
-      ? `The sum is that of the stored calls which began in the period. List them: ${commandFor(view)}`
-      : `The sum is that of all machines that the budget counts. List this machine's calls: ${commandFor(view)}`,
+      ? "The sum counts the stored calls that began in the period. Show them:"
+      : "The sum counts the calls of all machines in the budget. Show those of this machine:",
+    `  ${commandFor(view)}`,
     ...(actions.length === 0 ? [] : ["", ...actions.map((action) => renderAction(action, now))]),
   ].join("\n");
 }

@@ -16,8 +16,8 @@ export class ExportCommand extends MeterCommand {
     examples: [
       ["Export everything as lines of JSON", "meter export > requests.jsonl"],
       [
-        "Export a month as Parquet",
-        "meter export --format parquet --from 2026-11-01 --to 2026-11-30 --output november.parquet",
+        "Export the last 30 days as Parquet",
+        "meter export --format parquet --since 30d --output requests.parquet",
       ],
       [
         "Export the last 90 days for a FinOps tool",

@@ -45,8 +45,10 @@ function seenCell({ seen_at }: LimitView, now: number): string {
   return ms < 60_000 ? "just now" : `${formatSpan(ms)} ago`;
 }
 
-const NO_LIMITS =
-  "No limits are known yet. Most providers state them with their responses; they appear after the next call.";
+const NO_LIMITS = [
+  "No limits are known yet. Most providers state them with their responses.",
+  "Meter a program: meter run -- <command>",
+].join("\n");
 
 /** Renders the limits as a table. */
 export function renderLimits(limits: readonly LimitView[], now: number, width: number): string {

@@ -44,7 +44,10 @@ describe("meter budget", () => {
     await run("lift", "shop", "--for", "1h", "--reason", "release day");
     const { stdout } = await run("show", "shop");
     assert.match(stdout, /^spent +\$4\.50 \(1 call\)$/m);
-    assert.match(stdout, /List them: .*meter report --by model --project shop$/m);
+    assert.match(
+      stdout,
+      /^The sum counts the stored calls .* Show them:\n {2}meter report --by model --project shop$/m,
+    );
     assert.match(stdout, /lifted until .* by .*: release day$/m);
     const { budgets } = JSON.parse((await run("list", "--json")).stdout);
     assert.deepEqual(
@@ -88,7 +91,10 @@ describe("meter budget", () => {
       /Invalid value for --thresholds: half\. Expected: whole numbers in percent, such as 50,80,100\.\n/,
     ],
     [["set", "a", "1 USD", "--reserve"], /--reserve and --fail-closed need --block/],
-    [["lift", "a", "--for", "forever"], /Invalid value for --for: forever\. Expected: a duration of up to 31d, such as 1h\.\n/],
+    [
+      ["lift", "a", "--for", "forever"],
+      /Invalid value for --for: forever\. Expected: a duration of up to 31d, such as 1h\.\n/,
+    ],
     [["pause", "a"], /There is no budget a\./],
   ];
   for (const [words, message] of wrong)

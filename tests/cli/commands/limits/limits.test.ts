@@ -105,9 +105,9 @@ describe("meter limits", () => {
 
   it("says so if no limit, or no share, is known", async () => {
     const empty = await createSampleHome();
-    assert.match(
+    assert.equal(
       (await runWords(empty.home, ["limits", "--by", "agent"])).stdout,
-      /^No limits are known yet\./,
+      "No limits are known yet. Most providers state them with their responses.\nMeter a program: meter run -- <command>\n",
     );
     empty.remove();
     const none = createEmptyHome();
