@@ -1,5 +1,8 @@
 import { CommandFailure, exitCodes } from "./exit-codes.ts";
 
+/** The line that ends an empty list if nothing has been metered yet. */
+export const METER_A_PROGRAM = "Meter a program: meter run -- <command>";
+
 /** Creates the failure of a command that needs the daemon. */
 export const daemonNotRunning = (): CommandFailure =>
   new CommandFailure("The daemon is not running.\nStart it: meter start", exitCodes.notRunning);

@@ -1,6 +1,7 @@
 import { UNKNOWN } from "../../../core/values/text/format-count.ts";
 import type { LimitView } from "../../../daemon/limits/limit-views.ts";
 import type { DividedWindow, ShareGroup } from "../../../daemon/limits/read-shares.ts";
+import { METER_A_PROGRAM } from "../../program/failures.ts";
 import { formatSpan } from "../../render/format-span.ts";
 import {
   describeAccount,
@@ -47,7 +48,7 @@ function seenCell({ seen_at }: LimitView, now: number): string {
 
 const NO_LIMITS = [
   "No limits are known yet. Most providers state them with their responses.",
-  "Meter a program: meter run -- <command>",
+  METER_A_PROGRAM,
 ].join("\n");
 
 /** Renders the limits as a table. */

@@ -8,6 +8,7 @@ import { sumRows } from "../../../daemon/store/report-rows.ts";
 import { readKnownHosts } from "../../home/known-hosts.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
+import { METER_A_PROGRAM } from "../../program/failures.ts";
 import { readGitFilters } from "../../program/git-filters.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
 import { renderCsv, renderReport } from "../../render/report.ts";
@@ -68,9 +69,10 @@ export async function printReport(context: CommandContext, options: PrintReportO
     if (options.csv) return context.stdout.write(renderCsv(dimensions, rows));
     const fixes = total.unpriced === 0 ? [] : await fixLines(context, store, { ...period, ...filters });
     const isKnown = await readKnownHosts(context, listUnlistedHosts(coverage ?? []));
-    return context.print(
+    context.print(
       renderReport(dimensions, rows, total, coverage, isKnown, context.width, streams, fixes, fromLogs),
     );
+    if (store.records.latestId() === null) context.print(METER_A_PROGRAM);
   });
 }
 

@@ -3,6 +3,7 @@ import { requestJson } from "../../../daemon/api/request-json.ts";
 import { requestsCsv } from "../../../daemon/api/requests-csv.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
+import { METER_A_PROGRAM } from "../../program/failures.ts";
 import { printable } from "../../render/printable.ts";
 import { renderRequests } from "./render-requests.ts";
 import { nextPageCommand, type RequestFilters, readFilters } from "./request-filters.ts";
@@ -31,6 +32,7 @@ export async function listRequests(context: CommandContext, options: ListRequest
       if (more !== null) context.notice(more);
       return;
     }
+    if (records.latestId() === null) return context.print(`No requests.\n${METER_A_PROGRAM}`);
     const ids = records.shortenIds(
       requests.map(({ requestId }) => requestId),
       MIN_ID_LENGTH,

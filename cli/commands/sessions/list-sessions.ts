@@ -9,6 +9,7 @@ import { sumRows } from "../../../daemon/store/report-rows.ts";
 import { formatPermille } from "../../../pages/formats.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
+import { METER_A_PROGRAM } from "../../program/failures.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
 import { renderCsvTable } from "../../render/csv-table.ts";
 import { formatSpan } from "../../render/format-span.ts";
@@ -41,6 +42,7 @@ export async function listSessions(context: CommandContext, options: ListSession
     const sessions = await store.sessions.list(query, async () => {});
     if (options.json) return context.printJson({ items: sessions.map(sessionJson) });
     if (options.csv) return context.stdout.write(renderSessionsCsv(sessions));
+    if (store.records.latestId() === null) return context.print(`No sessions.\n${METER_A_PROGRAM}`);
     context.print(renderSessions(sessions, context.width, options.utc));
   });
 }

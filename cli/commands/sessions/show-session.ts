@@ -17,6 +17,7 @@ import { formatPermille, formatShortCount } from "../../../pages/formats.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { CommandFailure, exitCodes } from "../../program/exit-codes.ts";
+import { METER_A_PROGRAM } from "../../program/failures.ts";
 import { formatSpan } from "../../render/format-span.ts";
 import { formatTime } from "../../render/format-time.ts";
 import { labelled } from "../../render/labelled.ts";
@@ -75,7 +76,7 @@ function findSession({ sessions }: Store, text: string): SessionSummary {
   if (session === null)
     throw new CommandFailure(
       text === "last"
-        ? "There are no sessions yet.\nMeter a program: meter run -- <command>"
+        ? `There are no sessions yet.\n${METER_A_PROGRAM}`
         : `No session begins with ${printable(text)}.\nList the sessions: meter sessions`,
       exitCodes.notFound,
     );

@@ -253,4 +253,19 @@ describe("meter session", () => {
     unused.remove();
     assert.equal((await run("5e55", "--json", "--csv")).code, 2);
   });
+
+  it("names the command that meters a program if the database has no requests", async () => {
+    const unused = await createSampleHome();
+    for (const [command, fact] of [
+      ["sessions", "No sessions."],
+      ["requests", "No requests."],
+      ["report", "No requests."],
+    ] as const)
+      assert.deepEqual(await runWords(unused.home, [command]), {
+        code: 0,
+        stdout: `${fact}\nMeter a program: meter run -- <command>\n`,
+        stderr: "",
+      });
+    unused.remove();
+  });
 });
