@@ -65,8 +65,14 @@ export async function addProvider(context: CommandContext, options: AddProviderO
       `There are no bundled prices for ${list}; its calls are unpriced without rates of your own. To use the prices of another provider, set prices in the table, for example prices = "openai".`,
     );
   context.print(describeNextStep(running, needsInit));
-  context.print(`Check it:\n  meter provider test ${host.host}`);
+  context.print(`Check it:\n  meter provider test ${testedAddress(host)}`);
 }
+
+/** Writes the host as `meter provider test` reads it. */
+const testedAddress = ({ host, port }: ExtraHost): string => {
+  const name = host.includes(":") ? `[${host}]` : host;
+  return port == null ? name : `${name}:${port}`;
+};
 
 /** Describes how the daemon learns of the host. `meter init` starts or restarts it. */
 function describeNextStep(running: boolean, needsInit: boolean): string {

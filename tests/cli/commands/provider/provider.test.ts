@@ -70,6 +70,8 @@ provider = "lab"
 api = "openai"
 `,
     );
+    for (const [index, address] of ["gate.corp.test:8443", "gpu-box:8001"].entries())
+      assert.ok(said[index]!.stdout.endsWith(`\nCheck it:\n  meter provider test ${address}\n`));
     assert.match(
       said[0]!.stdout,
       /^Added gate\.corp\.test to .*config\.toml as gate-corp-test\.\nStart the daemon to use it:\n {2}meter start\n/,
