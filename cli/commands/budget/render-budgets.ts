@@ -2,6 +2,7 @@ import { type BudgetScope, SCOPE_KEYS } from "../../../core/budgets/budget.ts";
 import { describeScope, formatBudgetAmount, isAtApiPrices } from "../../../core/budgets/describe-budget.ts";
 import type { BudgetInput } from "../../../core/budgets/parse-budget.ts";
 import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
+import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import type { BudgetView } from "../../../daemon/budgets/budget-views.ts";
 import type { BudgetAction } from "../../../daemon/store/port/budgets.ts";
 import type { ReadBudgets } from "../../daemon/request-budgets.ts";
@@ -83,7 +84,9 @@ export function renderBudgets({ budgets, let_through }: ReadBudgets, now: number
     tables.find((each) => tableFits(each.columns, each.rows, width)) ?? tables.at(-1)!;
   const notes = budgets.flatMap((view) => notesOf(view).map((note) => `${view.name}: ${note}`));
   if (let_through !== null && let_through > 0)
-    notes.push(`${formatCount(let_through)} calls were sent because a budget could not be decided in time.`);
+    notes.push(
+      `${formatQuantity(let_through, "call")} ${let_through === 1 ? "was" : "were"} sent because a budget could not be decided in time.`,
+    );
   return [renderTable(columns, rows, width), ...(notes.length === 0 ? [] : ["", ...notes])].join("\n");
 }
 

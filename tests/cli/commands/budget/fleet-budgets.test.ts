@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { renderBudgets } from "../../../../cli/commands/budget/render-budgets.ts";
 import { saveFleetBudgets } from "../../../../daemon/budgets/fleet-budgets.ts";
 import { cents } from "../../../core/budgets/budgets.rig.ts";
 import { sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
@@ -34,6 +35,11 @@ describe("meter budget, with budgets of a workspace", () => {
       stdout,
       /^workspace\/all: set by workspace Acme; counts your calls on all your machines there\.$/m,
     );
+    const { budgets } = JSON.parse((await run("list", "--json")).stdout);
+    const render = (count: number) =>
+      renderBudgets({ budgets, let_through: count, confirmed: true }, Date.now(), 80);
+    assert.match(render(1), /^1 call was sent because a budget could not be decided in time\.$/m);
+    assert.match(render(2), /^2 calls were sent because a budget could not be decided in time\.$/m);
     const shown = (await run("show", "workspace/all")).stdout;
     assert.match(shown, /^spent +\$14\.51 \(2 calls on this machine\)$/m);
     assert.match(shown, /^elsewhere +\$10\.00, as of /m);
