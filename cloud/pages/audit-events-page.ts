@@ -10,6 +10,7 @@ import { renderTime } from "../../pages/times.ts";
 import { readView, type View } from "../../pages/view.ts";
 import { createPaging } from "../routes/reads/paging.ts";
 import { readNames } from "../routes/reads/read-names.ts";
+import { toAuditEvent } from "../routes/reads/to-audit-event.ts";
 import { type AuditEventRow, listAuditEvents } from "../store/reads/audit.ts";
 import {
   type AuditPeriod,
@@ -138,13 +139,3 @@ function sendFile(call: PageCall, { from, to }: AuditPeriod, format: "csv" | "js
     toItem: toAuditEvent,
   });
 }
-
-/** Converts an event as the API does. */
-const toAuditEvent = (row: AuditEventRow) => ({
-  event_id: row.event_id,
-  at: formatInstant(row.at),
-  kind: row.kind,
-  actor_user_id: row.actor_user_id,
-  details: row.details,
-  retain_until: formatInstant(row.retain_until),
-});

@@ -1,9 +1,9 @@
 import { isUuid } from "../../../core/values/uuid.ts";
-import { formatInstant } from "../../../core/wire/instant.ts";
 import { listAuditEvents, listPromptViews } from "../../store/reads/audit.ts";
 import type { ApiHandlers } from "../api-call.ts";
 import { createPaging } from "./paging.ts";
 import { parsePeriod } from "./read-period.ts";
+import { toAuditEvent } from "./to-audit-event.ts";
 
 /** The routes of the ledger and the audit events, clamped by `audit_log_retention_days`. */
 export const auditHandlers = {
@@ -40,14 +40,7 @@ export const auditHandlers = {
     const page = await listAuditEvents(parts.db, workspaceId, { from, to, after: after.value, limit });
     return answer(200, {
       clamped_from: stated.clamped_from,
-      items: page.rows.map((row) => ({
-        event_id: row.event_id,
-        at: formatInstant(row.at),
-        kind: row.kind,
-        actor_user_id: row.actor_user_id,
-        details: row.details,
-        retain_until: formatInstant(row.retain_until),
-      })),
+      items: page.rows.map(toAuditEvent),
       next_cursor: paging.next(page),
     });
   },
