@@ -66,20 +66,29 @@ async function organisationOf(trx: Transaction<CloudSchema>, workspaceId: string
   return row?.organisation_id ?? null;
 }
 
-/** Whether a person can access a workspace: as its member, or as owner or admin of its organisation. */
-export async function reachesWorkspace(
+/** Returns a person's role as a member of a workspace; null if they are none. */
+export async function readMembershipRole(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   userId: string,
-): Promise<boolean> {
-  const membership = await trx
+): Promise<Member["role"] | null> {
+  const row = await trx
     .selectFrom("memberships")
     .select("role")
     .where("workspace_id", "=", workspaceId)
     .where("user_id", "=", userId)
     .where("removed_at", "is", null)
     .executeTakeFirst();
-  if (membership !== undefined) return true;
+  return row?.role ?? null;
+}
+
+/** Whether a person can access a workspace: as its member, or as owner or admin of its organisation. */
+export async function reachesWorkspace(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  userId: string,
+): Promise<boolean> {
+  if ((await readMembershipRole(trx, workspaceId, userId)) !== null) return true;
   const organisationId = await organisationOf(trx, workspaceId);
   if (organisationId === null) return false;
   const role = await readOrganisationRole(trx, organisationId, userId);

@@ -1,5 +1,6 @@
 import type { Selectable } from "kysely";
 import type { Plan } from "../../core/values/plan.ts";
+import { readMembershipRole } from "./members.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { type OrganisationRole, readOrganisationRole } from "./organisations.ts";
 import type { CloudSchema } from "./schema.ts";
@@ -54,15 +55,9 @@ export async function findWorkspaceAccess(
       .where("deleted_at", "is", null)
       .executeTakeFirst();
     if (workspace === undefined) return null;
-    const membership = await trx
-      .selectFrom("memberships")
-      .select("role")
-      .where("workspace_id", "=", workspaceId)
-      .where("user_id", "=", userId)
-      .where("removed_at", "is", null)
-      .executeTakeFirst();
+    const membership = await readMembershipRole(trx, workspaceId, userId);
     const organisation = await readOrganisationRole(trx, workspace.organisation_id, userId);
-    return toAccess(workspace, { workspace: membership?.role ?? null, organisation });
+    return toAccess(workspace, { workspace: membership, organisation });
   });
 }
 
