@@ -24,6 +24,7 @@ export interface RunningDaemon extends Pipeline {
   readonly watchdog: RunningWatchdog;
   stopHeartbeat(): void;
   stopRollupBuild(): void;
+  stopRunningTimes(): void;
   readonly gate: FollowedGate;
   stopping: boolean;
 }

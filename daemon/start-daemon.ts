@@ -16,6 +16,7 @@ import { startBodySweep } from "./tasks/body-sweep.ts";
 import { startHeartbeat } from "./tasks/heartbeat.ts";
 import { logTaskCrash } from "./tasks/log-task-crash.ts";
 import { startRollupBuild } from "./tasks/rollup-build.ts";
+import { startRunningTimes } from "./tasks/running-times.ts";
 import { startWatchdog } from "./tasks/watchdog.ts";
 
 /** How often idle connections are closed while the daemon stops, in milliseconds. */
@@ -69,6 +70,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
       const { stored, pending } = pipeline.writer.health();
       return { records: stored, pending, connections: proxy.connections() };
     }),
+    stopRunningTimes: startRunningTimes(ports),
     stopping: false,
   };
   running = daemon;
@@ -237,6 +239,7 @@ async function stopDaemon(daemon: RunningDaemon, deadlineMs: number): Promise<vo
   feed.close();
   await served.close(deadlineMs);
   await storeRest(daemon);
+  daemon.stopRunningTimes();
   daemon.limits.stop();
   daemon.budgets.stop();
   writer.close();

@@ -1,6 +1,7 @@
 import type { Banner } from "../../core/delivery/banner/status-banner.ts";
 import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
+import { findRunningGaps } from "../../core/metering/coverage/running-times.ts";
 import {
   addProviderCommand,
   describeAddedHost,
@@ -37,6 +38,7 @@ export async function readCoverage(ports: ApiPorts, view: View): Promise<Coverag
   return {
     summary,
     gaps: store.coverage.readGaps(coverageGapKinds, { from, to }),
+    stopped: findRunningGaps(store.coverage.readRuns({ from, to }), { from, to }).toReversed(),
     tasks,
     periodWords: words,
     cloud: await readCloud(ports),

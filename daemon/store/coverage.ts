@@ -3,10 +3,11 @@ import type {
   CoverageKind,
   UnmeteredCall,
 } from "../../core/metering/coverage/coverage-kinds.ts";
+import type { RunningTime } from "../../core/metering/coverage/running-times.ts";
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
-import type { Millis } from "../../core/values/time.ts";
+import { HOUR_MS, type Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
-import type { CoverageCount, CoverageStore } from "./port/coverage.ts";
+import type { CoverageCount, CoverageStore, HourlyCoverage } from "./port/coverage.ts";
 import type { Period } from "./port/values.ts";
 import { SLOT_MS } from "./rollup-definition.ts";
 import { readThroughSeq } from "./rollups.ts";
@@ -87,7 +88,44 @@ export function createCoverageStore(
         })),
 
     readGaps: (kinds, period) => state.snapshot(() => readGaps(state, kinds, period)),
+
+    readHours: (from, maxHours) => readHours(state, from, maxHours),
+
+    saveRun: ({ from, to }) =>
+      void capture
+        .prepare(
+          `INSERT INTO daemon_runs (run_from, run_to) VALUES (?, ?)
+           ON CONFLICT (run_from) DO UPDATE SET run_to = excluded.run_to`,
+        )
+        .run([from, to]),
+
+    readRuns: (period) => readRuns(state, period),
   };
+}
+
+function readHours(state: SqliteConnection, from: Millis, maxHours: number): HourlyCoverage[] {
+  return state
+    .prepare<{ hour: number; kind: string; count: number }>(
+      `SELECT slot - slot % ${HOUR_MS} AS hour, kind, sum(count) AS count FROM coverage
+       WHERE slot >= ? AND slot < coalesce((SELECT DISTINCT slot - slot % ${HOUR_MS} FROM coverage
+         WHERE slot >= ? ORDER BY 1 LIMIT 1 OFFSET ?), ${Number.MAX_SAFE_INTEGER})
+       GROUP BY 1, 2 ORDER BY 1, 2`,
+    )
+    .all([from, from, maxHours])
+    .map(({ hour, kind, count }) => ({ hour, kind: kind as CoverageKind, count }));
+}
+
+function readRuns(state: SqliteConnection, period: Period): RunningTime[] {
+  const [from, to] = boundsOf(period);
+  return state
+    .prepare<{ run_from: number; run_to: number }>(
+      `SELECT run_from, run_to FROM daemon_runs
+       WHERE run_from >= coalesce((SELECT max(run_from) FROM daemon_runs WHERE run_to < ?), 0)
+         AND run_from <= coalesce((SELECT min(run_from) FROM daemon_runs WHERE run_from >= ?), ?)
+       ORDER BY run_from`,
+    )
+    .all([from, to, to])
+    .map(({ run_from, run_to }) => ({ from: run_from, to: run_to }));
 }
 
 /** The sum of a host and kind. */

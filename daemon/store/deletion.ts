@@ -164,6 +164,7 @@ function deleteLeftovers(state: SqliteConnection, before: Millis): void {
   deleteReportsBefore(state, before);
   state.prepare("DELETE FROM coverage WHERE slot < ?").run([before]);
   state.prepare("DELETE FROM coverage_calls WHERE slot < ?").run([before]);
+  state.prepare("DELETE FROM daemon_runs WHERE run_to < ?").run([before]);
   state
     .prepare(
       `DELETE FROM cloud_quarantine WHERE

@@ -104,6 +104,9 @@ function guardCoverage(part: () => CoverageStore, guard: Guard): CoverageStore {
     add: (counts) => guard(() => part().add(counts)),
     read: (period) => guard(() => part().read(period)),
     readGaps: (kinds, period) => guard(() => part().readGaps(kinds, period)),
+    readHours: (from, maxHours) => guard(() => part().readHours(from, maxHours)),
+    saveRun: (run) => guard(() => part().saveRun(run)),
+    readRuns: (period) => guard(() => part().readRuns(period)),
   };
 }
 

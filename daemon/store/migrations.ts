@@ -703,6 +703,12 @@ export const migrations: readonly Migration[] = [
     ],
     expects: { columns: { usage_sums_version: ["version"] } },
   },
+  {
+    // When the daemon ran, so that times without metering are known: see `coverage.ts`.
+    to: 37,
+    statements: ["CREATE TABLE daemon_runs (run_from INTEGER PRIMARY KEY, run_to INTEGER NOT NULL) STRICT"],
+    expects: { columns: { daemon_runs: ["run_from", "run_to"] } },
+  },
 ];
 
 /** The latest schema version. */

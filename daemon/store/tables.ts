@@ -30,6 +30,7 @@ export interface Tables {
   coverage: { slot: number; host: string; kind: string; count: number };
   /** The calls that were counted in `coverage`, by method and path template. */
   coverage_calls: { slot: number; host: string; kind: string; method: string; path: string; count: number };
+  daemon_runs: { run_from: number; run_to: number };
   cloud_state: CloudStateRows["cloud_state"] & { id: number };
   cloud_sync_state: CloudStateRows["cloud_sync_state"] & { id: number };
   cloud_body_sync_state: CloudStateRows["cloud_body_sync_state"] & { id: number };

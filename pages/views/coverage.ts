@@ -5,8 +5,10 @@ import {
   type CoverageSummary,
   describeCoverageCount,
 } from "../../core/metering/coverage/coverage-summary.ts";
+import type { RunningTime } from "../../core/metering/coverage/running-times.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import { formatSpan } from "../figures.ts";
 import { PERIOD_VALUES, renderViewNotices } from "../filters.ts";
 import { formatPermille } from "../formats.ts";
 import type { Html } from "../html.ts";
@@ -29,10 +31,18 @@ export interface CoverageTask {
   readonly command: string | null;
 }
 
+/** Calls that were not metered, of a machine if there are several. */
+export type CoverageRow = CoverageGap & { readonly machine?: string };
+
+/** A time in which the meter did not run, on a machine if there are several. */
+export type StoppedTime = RunningTime & { readonly machine?: string };
+
 export interface CoverageAnswer {
   readonly summary: CoverageSummary;
-  /** By call, the latest first. */
-  readonly gaps: readonly CoverageGap[];
+  /** By call or machine, the latest first. */
+  readonly gaps: readonly CoverageRow[];
+  /** When the meter did not run, the latest first. */
+  readonly stopped: readonly StoppedTime[];
   /** Programs that do not trust the certificate, and hosts that are not metered. */
   readonly tasks: readonly CoverageTask[];
   readonly periodWords: string;
@@ -45,12 +55,13 @@ const MAX_ROWS = 10;
 
 /** Renders how much was metered, what was missed, and what to do about it. */
 export function renderCoverage(answer: CoverageAnswer, view: View, clock: PageClock): Html {
-  const { summary, gaps, tasks, periodWords, cloud } = answer;
+  const { summary, gaps, stopped, tasks, periodWords, cloud } = answer;
   const kinds = [...Map.groupBy(gaps, ({ kind }) => kind)];
   return html`${renderViewNotices(view)}
     <div id="coverage" data-live>
     ${renderFigures(summary, periodWords)}
     ${tasks.length === 0 ? "" : renderTasks(tasks)}
+    ${stopped.length === 0 ? "" : renderStopped(stopped, clock)}
     ${kinds.length === 0 ? "" : html`<section class="panel" aria-labelledby="gaps-title"><div class="head"><h2 id="gaps-title">What was not metered, or only in part</h2></div>${kinds.map(([kind, rows]) => renderKind(kind, rows, clock))}</section>`}
     ${cloud === null ? "" : html`<section class="panel" aria-labelledby="cloud-title"><div class="head"><h2 id="cloud-title">Cloud</h2><span class="${cloud.isBad ? "bad" : "quiet"}">${cloud.state}</span></div><p class="quiet">${cloud.sentence}</p></section>`}
     </div>`;
@@ -81,21 +92,31 @@ const renderTasks = (tasks: readonly CoverageTask[]): Html =>
         html`<h3>${renderName(name)}</h3><p class="quiet">${text}</p>${command === null ? "" : renderCommand(command)}`,
     )}${renderRest(tasks.length, "meter doctor")}</section>`;
 
-function renderKind(kind: CoverageKind, rows: readonly CoverageGap[], clock: PageClock): Html {
+function renderStopped(stopped: readonly StoppedTime[], clock: PageClock): Html {
+  const totalMs = stopped.reduce((sum, { from, to }) => sum + (to - from), 0);
+  return html`<section class="panel" aria-labelledby="stopped-title"><div class="head"><h2 id="stopped-title">When the meter was not running</h2><span class="quiet">${formatQuantity(stopped.length, "time")}, ${formatSpan(totalMs)} in all</span></div>
+    <p class="quiet">It was stopped, or the machine was off or asleep. Calls in this time are in no count.</p>
+    <div class="scroll"><table aria-label="Times without the meter">
+      <thead><tr><th scope="col">From</th><th scope="col">To</th><th scope="col" class="num">Length</th></tr></thead>
+      <tbody>${stopped.slice(0, MAX_ROWS).map(({ from, to, machine }) => html`<tr><th scope="row" class="name">${renderTime(from, clock, true)}${machine === undefined ? "" : html`<span class="sub">${renderName(machine)}</span>`}</th><td class="when">${renderTime(to, clock, true)}</td><td class="num">${formatSpan(to - from)}</td></tr>`)}</tbody>
+    </table></div>${renderRest(stopped.length, "meter coverage")}</section>`;
+}
+
+function renderKind(kind: CoverageKind, rows: readonly CoverageRow[], clock: PageClock): Html {
   const count = rows.reduce((sum, row) => sum + row.count, 0);
   const title = `${formatCount(count)} ${describeCoverageCount(kind, count)}`;
   const advice = adviseOnCoverage(kind);
   return html`<details id="gap-${kind}" open><summary>${title}</summary>
     ${advice === null ? "" : html`<p class="quiet">${advice.meaning} ${advice.fix}${advice.command === null ? "" : html` <code>${advice.command}</code>`}</p>`}
     <div class="scroll"><table aria-label="${title}">
-      <thead><tr><th scope="col">Call</th><th scope="col" class="num">Count</th><th scope="col" class="desk">Last seen</th></tr></thead>
+      <thead><tr><th scope="col">${rows.some(({ machine }) => machine !== undefined) ? "Machine" : "Call"}</th><th scope="col" class="num">Count</th><th scope="col" class="desk">Last seen</th></tr></thead>
       <tbody>${rows.slice(0, MAX_ROWS).map((row) => renderGap(row, clock))}</tbody>
     </table></div>${renderRest(rows.length, "meter coverage")}</details>`;
 }
 
-function renderGap({ host, call, count, lastSeenAt }: CoverageGap, clock: PageClock): Html {
+function renderGap({ host, call, count, lastSeenAt, machine }: CoverageRow, clock: PageClock): Html {
   const seen = renderTime(lastSeenAt, clock);
-  return html`<tr><th scope="row" class="name">${call === null ? renderName(host) : html`<bdi>${call.method} ${call.path}</bdi><span class="sub">${renderName(host)}</span>`}<span class="sub phone">${seen}</span></th><td class="num">${formatCount(count)}</td><td class="when desk">${seen}</td></tr>`;
+  return html`<tr><th scope="row" class="name">${call === null ? renderName(machine ?? host) : html`<bdi>${call.method} ${call.path}</bdi><span class="sub">${renderName(host)}</span>`}<span class="sub phone">${seen}</span></th><td class="num">${formatCount(count)}</td><td class="when desk">${seen}</td></tr>`;
 }
 
 const renderRest = (rows: number, command: string): Html | "" =>

@@ -5,6 +5,7 @@ import {
   describeCoverageCount,
   summariseCoverage,
 } from "../../../core/metering/coverage/coverage-summary.ts";
+import { findRunningGaps, type RunningTime } from "../../../core/metering/coverage/running-times.ts";
 import {
   addProviderCommand,
   describeAddedHost,
@@ -15,6 +16,8 @@ import {
   type UnlistedHost,
 } from "../../../core/metering/coverage/unlisted-hosts.ts";
 import { formatCount } from "../../../core/values/text/format-count.ts";
+import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
+import { MINUTE_MS } from "../../../core/values/time.ts";
 import { readKnownHosts } from "../../home/known-hosts.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
@@ -35,12 +38,18 @@ export async function printCoverage(context: CommandContext, options: PrintCover
     const summary = summariseCoverage(store.coverage.read(period));
     const gaps = store.coverage.readGaps(coverageGapKinds, period);
     const isKnown = await readKnownHosts(context, summary.unlisted);
-    if (options.json) context.printJson(toJson(summary, gaps, isKnown));
-    else context.print(renderCoverage(summary, gaps, isKnown, context.width));
+    const stopped = findRunningGaps(store.coverage.readRuns(period), period).toReversed();
+    if (options.json) context.printJson(toJson(summary, gaps, stopped, isKnown));
+    else context.print(renderCoverage({ summary, gaps, stopped }, isKnown, context.width));
   });
 }
 
-function toJson(summary: CoverageSummary, gaps: readonly CoverageGap[], isKnown: IsKnownHost) {
+function toJson(
+  summary: CoverageSummary,
+  gaps: readonly CoverageGap[],
+  stopped: readonly RunningTime[],
+  isKnown: IsKnownHost,
+) {
   const { metered, seen, permille } = summary;
   const { unlisted, added } = splitAddedHosts(summary.unlisted, isKnown);
   return {
@@ -56,6 +65,10 @@ function toJson(summary: CoverageSummary, gaps: readonly CoverageGap[], isKnown:
       count,
       last_seen: new Date(lastSeenAt).toISOString(),
     })),
+    not_running: stopped.map(({ from, to }) => ({
+      from: new Date(from).toISOString(),
+      to: new Date(to).toISOString(),
+    })),
     unlisted: unlisted.map((host) => ({ ...host, lines: providerLines(host) })),
     added,
   };
@@ -69,22 +82,49 @@ const countsOf = ({ missing, interrupted, withoutUsage, notStored }: CoverageSum
   ...notStored,
 ];
 
-/** Renders the summary, and a section with advice and a table for each kind of gap. */
+/** What was metered and what was not, the latest first. */
+interface ReadCoverage {
+  readonly summary: CoverageSummary;
+  readonly gaps: readonly CoverageGap[];
+  /** The times in which the daemon did not run. */
+  readonly stopped: readonly RunningTime[];
+}
+
+/** Renders the summary, the times without a daemon, and a section with advice and a table for each kind of gap. */
 export function renderCoverage(
-  summary: CoverageSummary,
-  gaps: readonly CoverageGap[],
+  { summary, gaps, stopped }: ReadCoverage,
   isKnown: IsKnownHost,
   width: number,
 ): string {
   const { permille, metered, seen } = summary;
   const { unlisted, added } = splitAddedHosts(summary.unlisted, isKnown);
-  const hosts = [...added.map(describeAddedHost), ...unlisted.map(renderUnlistedHost)];
-  if (permille === null) return ["No calls to providers were seen in this period.", ...hosts].join("\n\n");
+  const others = [
+    ...(stopped.length === 0 ? [] : [renderStopped(stopped, width)]),
+    ...added.map(describeAddedHost),
+    ...unlisted.map(renderUnlistedHost),
+  ];
+  if (permille === null) return ["No calls to providers were seen in this period.", ...others].join("\n\n");
   const head = coverageHeadline(permille, metered, seen);
   const counts = countsOf(summary);
-  if (counts.length === 0) return [`${head}\nNothing is missing.`, ...hosts].join("\n\n");
+  if (counts.length === 0) return [`${head}\nNothing is missing.`, ...others].join("\n\n");
   const kinds = counts.map(({ kind, count }) => renderKind(kind, count, gaps, width));
-  return [head, ...kinds, ...hosts].join("\n\n");
+  return [head, ...kinds, ...others].join("\n\n");
+}
+
+function renderStopped(stopped: readonly RunningTime[], width: number): string {
+  const minute = (at: number) => new Date(at).toISOString().slice(0, 16);
+  return [
+    `The meter was not running ${stopped.length === 1 ? "once" : `${formatCount(stopped.length)} times`}: it was stopped, or the machine was off or asleep.`,
+    renderTable(
+      [{ title: "from (UTC)" }, { title: "to (UTC)" }, { title: "length", align: "right" }],
+      stopped.map(({ from, to }) => [
+        minute(from),
+        minute(to),
+        formatQuantity(Math.round((to - from) / MINUTE_MS), "minute"),
+      ]),
+      width,
+    ),
+  ].join("\n");
 }
 
 /** Renders a host that is not metered, the command that adds it, and the lines that the command writes. */

@@ -4,6 +4,7 @@ import type {
   CoverageTotal,
   UnmeteredCall,
 } from "../../../core/metering/coverage/coverage-kinds.ts";
+import type { RunningTime } from "../../../core/metering/coverage/running-times.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { Period } from "./values.ts";
 
@@ -12,6 +13,14 @@ export interface CoverageCount extends CoverageTotal {
   at: Millis;
   /** The call that is counted, to name it. Stored for the last 10,000 different calls at most. */
   call?: UnmeteredCall;
+}
+
+/** A coverage counter of an hour, summed over all hosts. */
+export interface HourlyCoverage {
+  /** The start of the hour, a whole hour in UTC. */
+  readonly hour: Millis;
+  readonly kind: CoverageKind;
+  readonly count: number;
 }
 
 /** The coverage counters, one per host, kind and quarter of an hour. */
@@ -28,4 +37,10 @@ export interface CoverageStore {
    * frequent first. What was counted without a call, or whose call is no longer stored, has a row without one.
    */
   readGaps(kinds: readonly CoverageKind[], period: Period): CoverageGap[];
+  /** Returns the sums of the first `maxHours` hours that have counters and begin at `from` or later, in order. */
+  readHours(from: Millis, maxHours: number): HourlyCoverage[];
+  /** Stores a run of the daemon. Replaces the one that began at the same time. */
+  saveRun(run: RunningTime): void;
+  /** Returns the daemon's runs that overlap the period, with the ones before and after it, the earliest first. */
+  readRuns(period: Period): RunningTime[];
 }

@@ -251,6 +251,20 @@ describe("the local dashboard", () => {
     }
   });
 
+  it("says when the meter was not running", async () => {
+    const hour = 3_600_000;
+    const { text } = await pageOf((store) => {
+      store.coverage.add([{ at: noon, host: "h", kind: "metered", count: 2 }]);
+      store.coverage.saveRun({ from: noon - 9 * hour, to: noon - 8 * hour });
+      store.coverage.saveRun({ from: noon - 6.5 * hour, to: noon });
+    }, "/coverage");
+    assert.match(text, /When the meter was not running<\/h2><span class="quiet">1 time, 1 h 30 min in all/);
+    assert.match(
+      text,
+      /<time datetime="2026-05-12T04:00:00.000Z">.+<time datetime="2026-05-12T05:30:00.000Z">/,
+    );
+  });
+
   it("shows no table of gaps if everything was metered", async () => {
     const { text } = await pageOf(
       (store) => store.coverage.add([{ at: noon, host: "h", kind: "metered", count: 2 }]),

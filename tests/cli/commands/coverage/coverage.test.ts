@@ -4,7 +4,8 @@ import { noon } from "../../../daemon/store/sample-records.rig.ts";
 import { createSampleHome, runWords } from "../../run-command.rig.ts";
 
 const host = "api.anthropic.com";
-const day = 86_400_000;
+const hour = 3_600_000;
+const day = 24 * hour;
 
 describe("meter coverage", () => {
   let sample: Awaited<ReturnType<typeof createSampleHome>>;
@@ -23,6 +24,8 @@ describe("meter coverage", () => {
         { at: noon - 2 * day, host: "llm.corp.test:4000", kind: "unlisted_openai", count: 12 },
         { at: noon - day, host: "api.openai.com", kind: "tunnelled_no_certificate", count: 5 },
       ]);
+      store.coverage.saveRun({ from: noon - 2 * day, to: noon - hour });
+      store.coverage.saveRun({ from: noon + hour, to: noon + 2 * hour });
     });
   });
   after(() => sample.remove());
@@ -40,13 +43,18 @@ describe("meter coverage", () => {
       stdout,
       /^5 connections to hosts that the trusted certificate does not cover.*\n.*\n.*\n {2}meter init --yes$/m,
     );
-    assert.doesNotMatch(stdout, /90|closed_unused/);
+    assert.doesNotMatch(stdout, /closed_unused/);
+    assert.match(
+      stdout,
+      /^The meter was not running once: .*\nfrom \(UTC\).*\n.*\n\S+T11:00 +\S+T13:00 +120 minutes$/m,
+    );
   });
 
   it("prints JSON for one period", async () => {
     const from = new Date(noon).toISOString();
     const { stdout } = await runWords(sample.home, ["coverage", "--since", from, "--json"]);
-    const { kinds, gaps, ...rest } = JSON.parse(stdout);
+    const { kinds, gaps, not_running: stopped, ...rest } = JSON.parse(stdout);
+    assert.deepEqual(stopped, [{ from, to: new Date(noon + hour).toISOString() }]);
     assert.deepEqual(rest, { metered: 14, seen: 15, percent: 93.3, unlisted: [], added: [] });
     assert.deepEqual(gaps, [
       { kind: "unknown_path", host, method: "GET", path: "/mcp/{id}/servers", count: 1, last_seen: from },

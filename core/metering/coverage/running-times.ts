@@ -1,0 +1,44 @@
+import { MINUTE_MS, type Millis } from "../../values/time.ts";
+
+/** A time in which a daemon ran without interruption, or one in which it did not. */
+export interface RunningTime {
+  readonly from: Millis;
+  readonly to: Millis;
+}
+
+/** How often a running daemon states that it runs, in milliseconds. */
+export const RUNNING_STEP_MS = MINUTE_MS;
+
+/**
+ * The shortest gap that is reported, in milliseconds. The end of a run that crashed is only known to one step, and a restart
+ * takes seconds.
+ */
+export const MIN_GAP_MS = 2 * RUNNING_STEP_MS;
+
+/** After a longer silence, in milliseconds, a daemon was stopped or its machine asleep: a new run begins. */
+const MAX_SILENCE_MS = 3 * RUNNING_STEP_MS;
+
+/** Returns the run that a daemon is in: the known one, or a new one if the machine slept or its clock was set back. */
+export function continueRun(run: RunningTime, now: Millis): RunningTime {
+  const isContinued = now >= run.to && now - run.to <= MAX_SILENCE_MS;
+  return { from: isContinued ? run.from : now, to: now };
+}
+
+/**
+ * Returns the times within a period between two runs, the earliest first. Runs may overlap and be in any order. Before the
+ * first run and after the last one it is unknown whether the daemon ran, so neither is a gap.
+ */
+export function findRunningGaps(
+  runs: readonly RunningTime[],
+  { from, to }: { readonly from: Millis | null; readonly to: Millis | null },
+): RunningTime[] {
+  const gaps: RunningTime[] = [];
+  let end: Millis | null = null;
+  for (const run of runs.toSorted((one, other) => one.from - other.from)) {
+    if (end !== null && run.from - end >= MIN_GAP_MS) gaps.push({ from: end, to: run.from });
+    end = Math.max(end ?? run.to, run.to);
+  }
+  return gaps
+    .map((gap) => ({ from: Math.max(gap.from, from ?? gap.from), to: Math.min(gap.to, to ?? gap.to) }))
+    .filter((gap) => gap.from < gap.to);
+}
