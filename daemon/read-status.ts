@@ -1,3 +1,4 @@
+import { describeLetThrough, describeLetThroughTotal } from "../core/budgets/let-through.ts";
 import {
   listUnlistedHosts,
   providerLines,
@@ -13,6 +14,7 @@ import {
 } from "./api/daemon-status.ts";
 import { TELEMETRY_PATH } from "./api/telemetry-path.ts";
 import { readLastReport, type TelemetryStatus } from "./api/telemetry-status.ts";
+import type { LetThroughTotals } from "./budgets/budget-tracker.ts";
 import { budgetViews, describeBudgetTroubles } from "./budgets/budget-views.ts";
 import type { OtlpStatus } from "./otlp/otlp-service.ts";
 import type { RunningDaemon } from "./running-daemon.ts";
@@ -88,7 +90,7 @@ function listWarnings(daemon: RunningDaemon): readonly string[] {
   );
   return [
     ...config.warnings,
-    ...describeLetThrough(daemon),
+    ...listLetThrough(daemon),
     ...(lost === 0 ? [] : [`${lost} lines of the log could not be written.`]),
     ...failing.map(describeFailure),
     ...describeExport(ports.otlp?.status()),
@@ -96,15 +98,18 @@ function listWarnings(daemon: RunningDaemon): readonly string[] {
   ];
 }
 
-/** Returns how many calls were sent since the start without a decision of the budgets. */
-export const countLetThrough = ({ proxy, budgets }: RunningDaemon): number =>
-  proxy.counters().gate.undecided + budgets.letThrough();
+/** Returns how many calls were sent since the start although a budget could not decide on them. */
+export function readLetThrough({ proxy, budgets }: RunningDaemon): LetThroughTotals {
+  const { early } = proxy.counters().gate;
+  const { calls, byBudget } = budgets.lettingThrough();
+  return { calls: calls + early, early, byBudget };
+}
 
-function describeLetThrough(daemon: RunningDaemon): string[] {
-  const count = countLetThrough(daemon);
-  if (count === 0) return [];
-  const was = count === 1 ? "it was" : "they were";
-  return [`Budgets could not decide on ${formatQuantity(count, "call")} since the start: ${was} sent.`];
+function listLetThrough(daemon: RunningDaemon): string[] {
+  const { calls, early, byBudget } = readLetThrough(daemon);
+  if (calls === 0) return [];
+  const reasons = [...byBudget].map(([name, counts]) => `${name}: ${describeLetThrough(counts)}.`);
+  return [[describeLetThroughTotal(calls, early), ...reasons].join(" ")];
 }
 
 function describeExport(status: OtlpStatus | undefined): string[] {

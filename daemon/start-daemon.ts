@@ -10,7 +10,7 @@ import type { Daemon, DaemonConfig, DaemonPorts } from "./daemon.ts";
 import { createPipeline, type Pipeline } from "./pipeline.ts";
 import { type ProxySink, type RunningProxy, startProxy } from "./proxy/start-proxy.ts";
 import { tapClock } from "./proxy/tap-log.ts";
-import { countLetThrough, readHealth, readStatus, readStoreHealth } from "./read-status.ts";
+import { readHealth, readLetThrough, readStatus, readStoreHealth } from "./read-status.ts";
 import type { RunningDaemon, ServedApi } from "./running-daemon.ts";
 import { startBodySweep } from "./tasks/body-sweep.ts";
 import { startHeartbeat } from "./tasks/heartbeat.ts";
@@ -125,7 +125,7 @@ async function serveApi(ports: DaemonPorts, config: DaemonConfig, parts: ApiPart
     budgets: {
       tracker: budgets,
       configured: config.budgets?.configured ?? [],
-      letThrough: () => countLetThrough(getRunning()),
+      letThrough: () => readLetThrough(getRunning()),
       confirmed: () => getRunning().gate.confirmed(),
     },
     callsInFlight: capture.callsInFlight,
@@ -160,6 +160,7 @@ function createProxySink(
     restarts: 0,
     frames: capture.frames,
     decide: heldCalls.decide,
+    sentLate: heldCalls.sentLate,
     event(event) {
       if (event.kind === "worker_lost") {
         sink.restarts += 1;

@@ -73,7 +73,7 @@ export async function passStage(
     now: Date.now,
     place: {},
   });
-  const gate = createCallGate(heldCalls.gate(), { asked: 0, refused: 0, undecided: 0 }, () => {
+  const gate = createCallGate(heldCalls.gate(), { asked: 0, refused: 0, undecided: 0, early: 0 }, () => {
     throw new Error("a call was held");
   });
   const passed = (_: unknown, number: number, slot: number) => heldCalls.passed(1, number, slot);

@@ -20,6 +20,7 @@ import {
   usedSince,
 } from "./budget-state.ts";
 import { isOutdated, totalUsed } from "./fleet-share.ts";
+import type { LetThrough, LetThroughReason } from "./let-through.ts";
 
 /** A call before it is sent. */
 export interface CallToDecide {
@@ -60,13 +61,17 @@ export type CallDecision =
   | {
       readonly kind: "allow";
       /** The budgets that could not be decided and fail open. */
-      readonly letThrough: readonly string[];
+      readonly letThrough: readonly LetThrough[];
     }
   /** Whether the call is refused depends on facts that are not known yet. */
   | { readonly kind: "undecided"; readonly needs: readonly (ScopeKey | "bound")[] }
   | CallRefused;
 
-type Verdict = Omit<CallRefused, "isFleet"> | readonly (ScopeKey | "bound")[] | "let_through" | "allow";
+type Verdict =
+  | Omit<CallRefused, "isFleet">
+  | readonly (ScopeKey | "bound")[]
+  | { readonly kind: "let_through"; readonly reason: LetThroughReason }
+  | "allow";
 
 const ALLOWED: CallDecision = { kind: "allow", letThrough: [] };
 
@@ -83,20 +88,18 @@ export function canRefuse({ budgets }: BudgetsState, now: Millis): boolean {
 export function decideCall(state: BudgetsState, call: CallToDecide, now: Millis): CallDecision {
   let refused: CallRefused | null = null;
   let needs: (ScopeKey | "bound")[] | null = null;
-  let letThrough: string[] | null = null;
+  let letThrough: LetThrough[] | null = null;
   for (const each of state.budgets) {
     if (!isBlocking(each, now)) continue;
     const verdict = judge(state, each, call, now);
     if (verdict === "allow") continue;
-    if (verdict === "let_through") {
-      letThrough ??= [];
-      letThrough.push(each.active.budget.name);
-    } else if ("kind" in verdict)
-      refused = longer(refused, { ...verdict, isFleet: each.active.fleet !== undefined });
-    else {
+    if (!("kind" in verdict)) {
       needs ??= [];
       needs.push(...verdict);
-    }
+    } else if (verdict.kind === "let_through") {
+      letThrough ??= [];
+      letThrough.push({ budget: each.active.budget.name, reason: verdict.reason });
+    } else refused = longer(refused, { ...verdict, isFleet: each.active.fleet !== undefined });
   }
   if (refused !== null) return refused;
   if (needs !== null) return { kind: "undecided", needs: [...new Set(needs)] };
@@ -114,11 +117,11 @@ function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: 
   const matches = matchesScope(budget, call.facts);
   if (matches === false) return "allow";
   if (matches === undefined) {
-    if (!call.isFinal) return neededFacts(budget).filter((key) => call.facts[key] === undefined);
-    return budget.fail === "open" ? "let_through" : refuse(budget, "unknown", 0n, 0n, null, now);
+    const missing = neededFacts(budget).filter((key) => call.facts[key] === undefined);
+    if (!call.isFinal) return missing;
+    return failOf(budget, missing.some((key) => CALLER_FACTS.has(key)) ? "caller" : "request", now);
   }
-  if (!each.isKnown)
-    return budget.fail === "open" ? "let_through" : refuse(budget, "unknown", 0n, 0n, null, now);
+  if (!each.isKnown) return failOf(budget, "records", now);
   const key = sumKey(budget, call.facts);
   const sum = each.sums[key] ?? EMPTY_SUM;
   const bounds = currentBounds(each, now);
@@ -131,16 +134,33 @@ function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: 
   if (spent + inFlight >= budget.limit) return refuse(budget, reason, spent, inFlight, roomOf(), now);
   // What is known leaves room, but the spend of other machines is not known any more.
   if (each.active.fleet !== undefined && isOutdated(each.active.fleet, now))
-    return budget.fail === "open" ? "let_through" : refuse(budget, "unknown", spent, inFlight, null, now);
+    return failOf(budget, "fleet", now, { spent, inFlight });
   if (!budget.reserve) return "allow";
   if (call.bound === undefined && !call.isFinal) return ["bound"];
   const bound = call.bound === undefined ? null : usedOf(budget, { facts: call.facts, ...call.bound });
   // Decision: a call without a bound can't be reserved for, so it is one that can't be decided.
-  if (bound === null)
-    return budget.fail === "open" ? "let_through" : refuse(budget, "unknown", spent, inFlight, roomOf(), now);
+  if (bound === null) return failOf(budget, "bound", now, { spent, inFlight, periodEnd: roomOf() });
   return spent + inFlight + bound <= budget.limit
     ? "allow"
     : refuse(budget, reason, spent, inFlight, roomOf(), now);
+}
+
+/** The facts that a look-up of the calling process finds. */
+const CALLER_FACTS: ReadonlySet<ScopeKey> = new Set(["project", "branch", "client"]);
+
+/** The verdict of a budget that can't decide. */
+function failOf(
+  budget: Budget,
+  reason: LetThroughReason,
+  now: Millis,
+  {
+    spent = 0n,
+    inFlight = 0n,
+    periodEnd = null,
+  }: { readonly spent?: bigint; readonly inFlight?: bigint; readonly periodEnd?: Millis | null } = {},
+): Verdict {
+  if (budget.fail === "open") return { kind: "let_through", reason };
+  return refuse(budget, "unknown", spent, inFlight, periodEnd, now);
 }
 
 function refuse(

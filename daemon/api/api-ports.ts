@@ -4,7 +4,7 @@ import type { IsKnownHost } from "../../core/metering/coverage/unlisted-hosts.ts
 import type { Clock } from "../../core/ports/clock.ts";
 import type { ConnectionOwnerLookup } from "../../core/ports/connection-owner.ts";
 import type { PriceBook } from "../../core/pricing/price-book.ts";
-import type { BudgetTracker } from "../budgets/budget-tracker.ts";
+import type { BudgetTracker, LetThroughTotals } from "../budgets/budget-tracker.ts";
 import type { Capture } from "../capture/capture.ts";
 import type { ProjectOrigins } from "../capture/project-origins.ts";
 import type { LimitTracker } from "../limits/limit-tracker.ts";
@@ -51,8 +51,8 @@ export interface ApiPorts {
   budgets?: {
     readonly tracker: Pick<BudgetTracker, "refresh" | "state">;
     readonly configured: readonly Budget[];
-    /** The number of calls since the start that were sent because no decision on a budget was possible. */
-    letThrough(): number;
+    /** The calls since the start that were sent although a budget could not decide on them. */
+    letThrough(): LetThroughTotals;
     /** Resolves with whether the proxy has confirmed that it holds calls as the budgets need. */
     confirmed(): Promise<boolean>;
   };

@@ -6,11 +6,13 @@ import type { ApiPorts } from "./api-ports.ts";
 export function createBudgetRoutes({ budgets, clock }: Pick<ApiPorts, "budgets" | "clock">): Hono {
   const routes = new Hono();
   routes.get("/", async (context) => {
-    if (budgets === undefined) return context.json({ budgets: [], let_through: 0, confirmed: true });
+    if (budgets === undefined)
+      return context.json({ budgets: [], let_through: 0, let_through_early: 0, confirmed: true });
     budgets.tracker.refresh();
     const confirmed = await budgets.confirmed();
-    const views = budgetViews(budgets.tracker.state(), budgets.configured, clock.now());
-    return context.json({ budgets: views, let_through: budgets.letThrough(), confirmed });
+    const { calls, early, byBudget } = budgets.letThrough();
+    const views = budgetViews(budgets.tracker.state(), budgets.configured, clock.now(), byBudget);
+    return context.json({ budgets: views, let_through: calls, let_through_early: early, confirmed });
   });
   return routes;
 }

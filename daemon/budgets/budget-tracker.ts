@@ -7,6 +7,7 @@ import {
   canRefuse,
   decideCall,
 } from "../../core/budgets/decide-call.ts";
+import { countLetThrough, type LetThrough, type LetThroughCounts } from "../../core/budgets/let-through.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import { StoreError } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
@@ -39,9 +40,22 @@ export interface BudgetTracker {
   /** Reads what the cloud stated about the budgets of the workspace. */
   refreshFleet(): void;
   state(): BudgetsState;
-  /** The number of calls since the start that were sent because no decision on a budget was possible. */
-  letThrough(): number;
+  /** A call was sent although these budgets could not decide on it. */
+  letThrough(budgets: readonly LetThrough[]): void;
+  /** The calls since the start that were sent in this way: their number, and the reasons by budget. */
+  lettingThrough(): LetThroughSums;
   stop(): void;
+}
+
+/** The calls that were sent although a budget could not decide on them. One call counts for each of its budgets. */
+export interface LetThroughSums {
+  readonly calls: number;
+  readonly byBudget: ReadonlyMap<string, LetThroughCounts>;
+}
+
+/** The same with the calls that were sent before the budgets were read, which are in `calls` but in no budget. */
+export interface LetThroughTotals extends LetThroughSums {
+  readonly early: number;
 }
 
 /** The ports of a tracker. */
@@ -66,7 +80,8 @@ interface TrackerState {
   current: BudgetsState;
   /** The store's version at the last reading; null if the records must be read again. */
   version: string | null;
-  letThrough: number;
+  letThroughCalls: number;
+  readonly letThrough: Map<string, LetThroughCounts>;
   cancelTick: () => void;
   stopped: boolean;
 }
@@ -78,7 +93,8 @@ export function createBudgetTracker(ports: BudgetTrackerPorts): BudgetTracker {
     listeners: [],
     current: initialBudgetsState,
     version: null,
-    letThrough: 0,
+    letThroughCalls: 0,
+    letThrough: new Map(),
     cancelTick() {},
     stopped: false,
   };
@@ -101,7 +117,7 @@ export function createBudgetTracker(ports: BudgetTrackerPorts): BudgetTracker {
     onChange: (listener) => void state.listeners.push(listener),
     decide(call) {
       send({ kind: "call_asked", facts: call.facts });
-      return decide(state, call);
+      return decideCall(state.current, call, ports.clock.now());
     },
     admitted: (call, facts, bound) => send({ kind: "call_admitted", call, facts, bound }),
     refused: (budget, facts) => send({ kind: "call_refused", budget, facts }),
@@ -110,7 +126,8 @@ export function createBudgetTracker(ports: BudgetTrackerPorts): BudgetTracker {
     refresh: () => guarded(() => refresh(state)),
     refreshFleet: () => guarded(() => refreshFleet(state)),
     state: () => state.current,
-    letThrough: () => state.letThrough,
+    letThrough: (letThrough) => addLetThrough(state, letThrough),
+    lettingThrough: () => ({ calls: state.letThroughCalls, byBudget: state.letThrough }),
     stop() {
       state.stopped = true;
       state.cancelTick();
@@ -218,10 +235,10 @@ function saveWarning(
   }
 }
 
-function decide(state: TrackerState, call: CallToDecide): CallDecision {
-  const decision = decideCall(state.current, call, state.ports.clock.now());
-  if (decision.kind === "allow" && decision.letThrough.length > 0) state.letThrough += 1;
-  return decision;
+function addLetThrough(state: TrackerState, budgets: readonly LetThrough[]): void {
+  state.letThroughCalls += 1;
+  for (const { budget, reason } of budgets)
+    state.letThrough.set(budget, countLetThrough(state.letThrough.get(budget) ?? {}, reason));
 }
 
 function storeBatch(

@@ -12,6 +12,7 @@ import {
 } from "../../core/budgets/budget-state.ts";
 import { formatBudgetAmount, usedPercent } from "../../core/budgets/describe-budget.ts";
 import { isOutdated, totalUsed } from "../../core/budgets/fleet-share.ts";
+import type { LetThroughCounts } from "../../core/budgets/let-through.ts";
 import { type BudgetInput, toBudgetInput } from "../../core/budgets/parse-budget.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
@@ -56,6 +57,8 @@ export interface BudgetView {
   readonly gone_at: string | null;
   readonly lifted_until: string | null;
   readonly tripped_until: string | null;
+  /** How many calls it could not decide on since the daemon's start, by reason. They were sent. */
+  readonly let_through: LetThroughCounts;
   /** Of a budget that a workspace set. */
   readonly fleet: FleetView | null;
   /** The session with the largest sum, of a budget per session; the other members are about it. */
@@ -75,13 +78,17 @@ export interface FleetView {
   readonly stated_at: string;
 }
 
-/** Returns the views of all budgets. */
+/** Returns the views of all budgets. `letThrough` has the calls that each could not decide on. */
 export function budgetViews(
   state: BudgetsState,
   configured: readonly Budget[],
   now: Millis,
+  letThrough: ReadonlyMap<string, LetThroughCounts> = new Map(),
 ): readonly BudgetView[] {
-  return state.budgets.map((each) => toView(state, each, configured, now));
+  return state.budgets.map((each) => ({
+    ...toView(state, each, configured, now),
+    let_through: letThrough.get(each.active.budget.name) ?? {},
+  }));
 }
 
 function toView(
@@ -89,7 +96,7 @@ function toView(
   each: BudgetState,
   configured: readonly Budget[],
   now: Millis,
-): BudgetView {
+): Omit<BudgetView, "let_through"> {
   const { budget, liftedUntil } = each.active;
   const bounds = currentBounds(each, now);
   const [key, sum] = largestSum(each, bounds.from);

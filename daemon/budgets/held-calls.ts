@@ -1,30 +1,26 @@
-import { boundCall } from "../../core/budgets/bound/bound-call.ts";
 import { type CallFacts, type CallUse, matchesScope } from "../../core/budgets/budget.ts";
 import type { BudgetsState } from "../../core/budgets/budget-state.ts";
-import type { CallDecision, CallRefused, CallToDecide } from "../../core/budgets/decide-call.ts";
+import { type CallDecision, type CallToDecide, isBlocking } from "../../core/budgets/decide-call.ts";
+import type { LetThrough } from "../../core/budgets/let-through.ts";
 import { passCapacity } from "../../core/budgets/pass-capacity.ts";
-import {
-  createRefusal,
-  createTurnRefusal,
-  formatRefusalResponse,
-} from "../../core/budgets/refusal/create-refusal.ts";
-import { programOfUserAgent } from "../../core/metering/attribution/program-name.ts";
-import { readBillingMode } from "../../core/metering/billing/billing-mode.ts";
-import { readCredentialKind } from "../../core/metering/billing/credential.ts";
-import { headerValue, type RequestHead, readRequestHead } from "../../core/metering/exchange/head.ts";
+import { readRequestHead } from "../../core/metering/exchange/head.ts";
 import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
-import { readCallIdentity } from "../../core/metering/sessions/call-identity.ts";
-import { createRequestFactsReader } from "../../core/metering/usage/read-request.ts";
-import type { Registry } from "../../core/metering/usage/registry.ts";
-import type { MeteredRoute } from "../../core/metering/usage/route.ts";
-import type { CreateContentDecoder } from "../../core/ports/content-decoder.ts";
-import type { PriceBook } from "../../core/pricing/price-book.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
-import type { Millis } from "../../core/values/time.ts";
-import { createBodyDecoder } from "../capture/body-decoder.ts";
 import type { CallAttribution, ConnectionAttribution } from "../capture/ports.ts";
 import type { CallQuestion, GateAnswer, GateConfig } from "../proxy/call-gate.ts";
 import { createPassMemory, freeSlot, type PassMemory, setCapacity } from "../proxy/passes.ts";
+import {
+  attributeCall,
+  type CallSources,
+  completeFacts,
+  describeCall,
+  formatAnswer,
+  hasTurns,
+  type KnownCall,
+  knownAttribution,
+  matchRoute,
+  readBody,
+} from "./describe-held-call.ts";
 import { DECISION_TIMEOUT_MS } from "./provisional-gate.ts";
 
 /** The budgets, as far as held calls need them. */
@@ -35,25 +31,21 @@ export interface HeldCallBudgets {
   /** The call is sent. It counts with its bound until `ended()`. */
   admitted(call: string, facts: CallFacts, bound: CallUse): void;
   refused(budget: string, facts: CallFacts): void;
+  /** The call was sent although these budgets could not decide on it. */
+  letThrough(budgets: readonly LetThrough[]): void;
   /** The call's record is part of the sums, or it has none. Repeatable. */
   ended(call: string): void;
   callsLost(): void;
 }
 
 /** The ports of the decision on held calls. */
-export interface HeldCallPorts {
+export interface HeldCallPorts extends CallSources {
   readonly budgets: HeldCallBudgets;
-  readonly registry: Registry;
-  prices(): PriceBook;
   attribution(connection: {
     readonly clientPort: number;
     readonly proxyUser: string | null;
     readonly caller?: NonNullable<CallQuestion["caller"]>;
   }): ConnectionAttribution;
-  readonly createDecoder: CreateContentDecoder;
-  now(): Millis;
-  /** The machine and the person of this installation. */
-  readonly place: CallFacts;
 }
 
 /** Decides on calls that the proxy holds, and counts those that it admitted as in flight until they are stored. */
@@ -66,6 +58,8 @@ export interface HeldCalls {
   ): void;
   /** The call was sent without a decision. It takes the slot until the sums contain it. */
   passed(connection: number, request: number, slot: number): void;
+  /** The call was sent because its decision came too late. */
+  sentLate(connection: number, request: number): void;
   /** The log has shown the call. */
   began(connection: number, request: number): void;
   /** The call has ended, and becomes a record with this id. Null: it becomes none. Repeatable. */
@@ -88,8 +82,11 @@ const MAX_ATTRIBUTIONS = 4_096;
 interface HeldState extends HeldCallPorts {
   /** By connection. */
   readonly attributions: Map<number, ConnectionAttribution>;
-  /** The calls that wait for a look-up, and what the log has shown of them: a call that waits too long is sent undecided. */
-  readonly deciding: Map<string, { readonly connection: number; shown: "nothing" | "begin" | "end" }>;
+  /** The calls that wait for a look-up. */
+  readonly deciding: Map<string, DecidingCall>;
+  /** The latest decisions, of which the proxy may state that they came too late; and where the next one is put. */
+  readonly decided: { readonly id: string; readonly facts: CallFacts; readonly isCounted: boolean }[];
+  nextDecided: number;
   /** The admitted calls that the log has not shown yet, by connection; and those that it has shown. */
   readonly admitted: Map<number, Set<string>>;
   readonly shown: Set<string>;
@@ -99,6 +96,18 @@ interface HeldState extends HeldCallPorts {
   readonly passes: Map<string, PassingCall>;
   readonly passMemory: PassMemory;
 }
+
+interface DecidingCall {
+  readonly connection: number;
+  /** What the log has shown of it: a call that waits too long is sent undecided. */
+  shown: "nothing" | "begin" | "end";
+  isSent: boolean;
+  /** What is known so far. */
+  call: KnownCall | null;
+}
+
+/** How many decisions are kept. */
+const MAX_DECIDED = 64;
 
 interface PassingCall {
   readonly connection: number;
@@ -113,6 +122,7 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     ...ports,
     attributions: new Map(),
     deciding: new Map(),
+    ...{ decided: [], nextDecided: 0 },
     admitted: new Map(),
     shown: new Set(),
     unstored: new Map(),
@@ -125,6 +135,7 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
       const pass = { connection, slot, hasBegun: false, isRecorded: false };
       state.passes.set(callId(connection, request), pass);
     },
+    sentLate: (connection, request) => countLate(state, callId(connection, request)),
     began(connection, request) {
       const id = callId(connection, request);
       const pass = state.passes.get(id);
@@ -162,6 +173,8 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     },
     lost() {
       const { attributions, deciding, admitted, shown, unstored, passes } = state;
+      state.decided.length = 0;
+      state.nextDecided = 0;
       for (const calls of [attributions, deciding, admitted, shown, unstored, passes]) calls.clear();
       ports.budgets.callsLost();
       state.passMemory.fill(0);
@@ -201,7 +214,8 @@ function decideAfter(
   passed: readonly CallQuestion[],
 ): void {
   const { connection, request } = question;
-  state.deciding.set(callId(connection, request), { connection, shown: "nothing" });
+  const deciding: DecidingCall = { connection, shown: "nothing", isSent: false, call: null };
+  state.deciding.set(callId(connection, request), deciding);
   const counts = passed.flatMap((each) => countPass(state, each) ?? []);
   if (counts.length === 0) return decide(state, question, answer);
   void Promise.all(counts).then(() => decide(state, question, answer));
@@ -221,7 +235,7 @@ function countPass(state: HeldState, question: CallQuestion): Promise<void> | nu
       resolve();
     };
     readBody(state, question, head, (body) => {
-      const call = describeCall(state, question, head, route, body, () => {});
+      const call = describeCall(state, question, head, route, body, attributionOf(state, question), () => {});
       const count = (attribution: CallAttribution | null) => {
         if (!isCounted()) admitPass(state, id, completeFacts(call, attribution).facts, call.bound);
         end();
@@ -255,17 +269,6 @@ function admit({ admitted }: HeldState, connection: number, id: string): void {
   else calls.add(id);
 }
 
-/** What is known about a held call at once. */
-interface KnownCall {
-  readonly question: CallQuestion;
-  readonly head: RequestHead;
-  readonly route: MeteredRoute;
-  readonly facts: CallFacts;
-  readonly bound: CallUse;
-  readonly attribution: ConnectionAttribution;
-  readonly answer: (answer: GateAnswer) => void;
-}
-
 function decide(state: HeldState, question: CallQuestion, send: (answer: GateAnswer) => void): void {
   const answer = (decision: GateAnswer) => {
     state.deciding.delete(callId(question.connection, question.request));
@@ -277,107 +280,12 @@ function decide(state: HeldState, question: CallQuestion, send: (answer: GateAns
   if (route === null) return answer(ALLOWED);
   if (question.turn === null && hasTurns(route)) return answer({ kind: "allow", gatesTurns: true });
   readBody(state, question, head, (body) =>
-    decideCall(state, describeCall(state, question, head, route, body, answer)),
+    decideCall(
+      state,
+      describeCall(state, question, head, route, body, attributionOf(state, question), answer),
+    ),
   );
 }
-
-/** Returns the route of a call that may cost something. Counting tokens, lists of models and the results of earlier calls cost nothing. */
-function matchRoute(
-  { registry }: HeldState,
-  { host, port }: CallQuestion,
-  { method, target }: RequestHead,
-): MeteredRoute | null {
-  const route = registry.match({ host, port, method, path: target });
-  return route.kind !== "metered" || route.fetches === true || route.api === "repeated" ? null : route;
-}
-
-/** Whether the decision is on each message of a WebSocket, and not on its handshake. */
-const hasTurns = ({ webSocket, api }: MeteredRoute) =>
-  webSocket === true && (api === "openai.responses" || api === "openai.realtime");
-
-/** Decodes the body if all of it is there. Calls back at once unless it is compressed. */
-function readBody(
-  { createDecoder }: HeldState,
-  { body, isWhole, turn }: CallQuestion,
-  head: RequestHead,
-  then: (body: Uint8Array | null) => void,
-): void {
-  if (turn !== null) return then(new TextEncoder().encode(turn));
-  const pieces: Uint8Array[] = [];
-  const encoding = headerValue(head.headers, "content-encoding");
-  if (encoding !== null && !isWhole) return then(null);
-  const decoder = createBodyDecoder(createDecoder, encoding, (bytes) => void pieces.push(bytes));
-  decoder.push(body);
-  decoder.end((readable) => then(readable ? joinBytes(pieces) : null));
-}
-
-function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
-  const [first] = pieces;
-  if (first !== undefined && pieces.length === 1) return first;
-  const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
-}
-
-/** Reads what the request itself states. */
-function describeCall(
-  state: HeldState,
-  question: CallQuestion,
-  head: RequestHead,
-  route: MeteredRoute,
-  body: Uint8Array | null,
-  answer: (answer: GateAnswer) => void,
-): KnownCall {
-  const reader = createRequestFactsReader(route);
-  if (body !== null) reader.push(body);
-  const { requestedModel, stated } = reader.end();
-  const identity = readCallIdentity({ headers: head.headers, body: stated ?? null });
-  const isWhole = question.isWhole || question.turn !== null;
-  const { model, ...bound } = boundCall(
-    { route, body, bodyBytes: isWhole ? (body?.length ?? null) : null, at: state.now() },
-    state.prices(),
-  );
-  const billing = readBillingMode({
-    provider: route.provider,
-    billing: route.billing ?? null,
-    credential: readCredentialKind(head.headers, head.target),
-    responseHeaders: null,
-    usesCredits: null,
-    models: [requestedModel ?? ""],
-  });
-  const facts: CallFacts = {
-    ...state.place,
-    provider: route.provider,
-    ...(requestedModel !== null && { model: requestedModel }),
-    session: identity.sessionId,
-    agent: identity.agentId,
-    billing,
-  };
-  const attribution = attributionOf(state, question);
-  return { question, head, route, facts, bound, attribution, answer };
-}
-
-/** Returns the caller, if it is known at once. */
-function knownAttribution({ question, head, attribution }: KnownCall): CallAttribution | null {
-  const known = attribution.known?.(projectOf(question, head)) ?? null;
-  const git = attribution.git?.() ?? null;
-  return known === null || git instanceof Promise ? null : { ...known, git };
-}
-
-async function attributeCall({ question, head, attribution }: KnownCall): Promise<CallAttribution> {
-  const [found, git] = await Promise.all([
-    attribution.attribute(projectOf(question, head)),
-    attribution.git?.() ?? null,
-  ]);
-  return { ...found, git };
-}
-
-const projectOf = ({ project }: CallQuestion, { headers }: RequestHead) =>
-  project ?? headerValue(headers, "x-meter-project");
 
 function decideCall(state: HeldState, call: KnownCall): void {
   const known = knownAttribution(call);
@@ -386,6 +294,8 @@ function decideCall(state: HeldState, call: KnownCall): void {
     return;
   }
   if (finishDecision(state, call, null, false)) return;
+  const deciding = state.deciding.get(callId(call.question.connection, call.question.request));
+  if (deciding !== undefined) deciding.call = call;
   attributeCall(call).then(
     (found) => void finishDecision(state, call, found, true),
     () => void finishDecision(state, call, null, true),
@@ -404,21 +314,6 @@ function attributionOf(state: HeldState, question: CallQuestion): ConnectionAttr
   return attribution;
 }
 
-/** Returns all facts, as far as the caller is known, and the name of the client's program. */
-function completeFacts({ head, facts }: KnownCall, attribution: CallAttribution | null) {
-  const program = attribution?.client ?? null;
-  const client = programOfUserAgent(headerValue(head.headers, "user-agent")) ?? program;
-  const all: CallFacts = {
-    ...facts,
-    ...(attribution !== null && {
-      project: attribution.project,
-      branch: attribution.git?.branch ?? null,
-      client: program ?? client,
-    }),
-  };
-  return { facts: all, program };
-}
-
 /** Decides with the known facts of the caller. Returns false, and sends no answer, if more facts are needed. */
 function finishDecision(
   state: HeldState,
@@ -430,14 +325,20 @@ function finishDecision(
   const { facts, program } = completeFacts(call, attribution);
   const decision = state.budgets.decide({ facts, bound, isFinal });
   if (decision.kind === "undecided") return false;
-  if (decision.kind === "refuse") {
+  const id = callId(question.connection, question.request);
+  const deciding = state.deciding.get(id);
+  // A call that was sent already is under way, whatever the decision is.
+  const isSent = deciding?.isSent === true;
+  const isCounted = isSent || (decision.kind === "allow" && decision.letThrough.length > 0);
+  if (!isSent && decision.kind === "allow" && isCounted) state.budgets.letThrough(decision.letThrough);
+  noteDecided(state, { id, facts, isCounted });
+  if (decision.kind === "refuse" && !isSent) {
     state.budgets.refused(decision.budget, facts);
     updateCapacity(state);
     call.answer({ kind: "refuse", answer: formatAnswer(call, decision, program), budget: decision.budget });
     return true;
   }
-  const id = callId(question.connection, question.request);
-  const seen = state.deciding.get(id)?.shown ?? "end";
+  const seen = deciding?.shown ?? "end";
   // A call that has ended is counted by its record.
   if (seen !== "end") state.budgets.admitted(id, facts, bound);
   if (seen === "nothing") admit(state, question.connection, id);
@@ -448,28 +349,34 @@ function finishDecision(
   return true;
 }
 
-const callId = (connection: number, request: number) => `${connection}.${request}`;
-
-function formatAnswer(
-  { question, head, route }: KnownCall,
-  refused: CallRefused,
-  program: string | null,
-): Uint8Array {
-  if (question.turn === null)
-    return formatRefusalResponse(
-      createRefusal(route, { headers: head.headers, program }, refused),
-      head.method,
-    );
-  return new TextEncoder().encode(createTurnRefusal(route, parseTurn(question.turn), refused));
+function noteDecided(state: HeldState, decided: HeldState["decided"][number]): void {
+  state.decided[state.nextDecided] = decided;
+  state.nextDecided = (state.nextDecided + 1) % MAX_DECIDED;
 }
 
-function parseTurn(turn: string): unknown {
-  try {
-    return JSON.parse(turn);
-  } catch {
-    return null;
+/** Counts a call that was sent before the decision on it, by the budgets that may count it. */
+function countLate({ budgets, deciding, decided, place, now }: HeldState, id: string): void {
+  const waiting = deciding.get(id);
+  if (waiting !== undefined) waiting.isSent = true;
+  if (waiting?.call != null) {
+    // The decision waits for the caller, so each budget that does not need it would have let the call go.
+    const { facts, bound } = waiting.call;
+    const decision = budgets.decide({ facts, bound, isFinal: true });
+    if (decision.kind === "allow") budgets.letThrough(decision.letThrough);
+    return;
   }
+  const known = decided.find((each) => each.id === id);
+  if (known?.isCounted === true) return;
+  const facts = known?.facts ?? place;
+  budgets.letThrough(
+    budgets
+      .state()
+      .budgets.filter((each) => isBlocking(each, now()) && matchesScope(each.active.budget, facts) !== false)
+      .map(({ active: { budget } }) => ({ budget: budget.name, reason: "late" })),
+  );
 }
+
+const callId = (connection: number, request: number) => `${connection}.${request}`;
 
 /** A call counts as in flight until its record is a part of the sums. */
 function endCall(state: HeldState, connection: number, request: number, requestId: string | null): void {

@@ -191,9 +191,10 @@ function showLimits(ports: ApiPorts, context: Context) {
 }
 
 function readBudgetLines({ budgets }: ApiPorts, now: number): BudgetLines {
-  if (budgets === undefined) return { budgets: [], letThrough: 0 };
-  const views = budgetViews(budgets.tracker.state(), budgets.configured, now);
-  return { budgets: views, letThrough: budgets.letThrough() };
+  if (budgets === undefined) return { budgets: [], letThrough: 0, early: 0 };
+  const { calls, early, byBudget } = budgets.letThrough();
+  const views = budgetViews(budgets.tracker.state(), budgets.configured, now, byBudget);
+  return { budgets: views, letThrough: calls, early };
 }
 
 async function showCoverage(ports: ApiPorts, context: Context) {

@@ -64,10 +64,11 @@ interface GateState {
   readonly waiting: Map<number, (answer: GateAnswer) => void>;
   /** The questions among them that wait for the gate to be configured. */
   readonly unasked: Map<number, CallQuestion>;
-  /** Calls that were sent while the gate was provisional. */
-  wentEarly: number;
   readonly counters: GateCounters;
+  /** How many of `counters.early` were sent since the gate became provisional. */
+  wentEarly: number;
   readonly post: PostQuestion;
+  readonly sentLate: (question: CallQuestion) => void;
   /** Stay the same while the thread runs, as their memory does. */
   passes: Passes | null;
 }
@@ -84,14 +85,15 @@ const ALLOWED: GateAnswer = { kind: "allow" };
 export const MAX_HELD_BODY_BYTES = 1_048_576;
 export const MAX_BODY_WAIT_MS = 20;
 
-/** Creates the gate. */
+/** Creates the gate. `sentLate` is told of each call that was asked about and sent because the answer came too late. */
 export function createCallGate(
   config: GateConfig | null,
   counters: GateCounters,
   post: PostQuestion,
+  sentLate: (question: CallQuestion) => void = () => {},
 ): CallGate {
   const state: GateState = {
-    ...{ config, counters, post, passes: passesOf(config) },
+    ...{ config, counters, post, sentLate, passes: passesOf(config) },
     ...{ lastId: 0, waiting: new Map(), unasked: new Map(), wentEarly: 0 },
   };
   return {
@@ -117,7 +119,10 @@ function configure(state: GateState, next: GateConfig | null): void {
   state.passes ??= passesOf(next);
   if (next?.isProvisional === true) return;
   // Without a budget that blocks, there was nothing to decide.
-  if (next === null) counters.undecided -= state.wentEarly;
+  if (next === null) {
+    counters.undecided -= state.wentEarly;
+    counters.early -= state.wentEarly;
+  }
   state.wentEarly = 0;
   for (const [id, question] of unasked) {
     unasked.delete(id);
@@ -148,10 +153,15 @@ function ask(state: GateState, question: CallQuestion, done: (answer: GateAnswer
   const onTimeout = () =>
     setImmediate(() => {
       if (!waiting.has(id)) return;
+      const wasAsked = !state.unasked.has(id);
       settle();
       if (config?.fail !== "closed") {
         counters.undecided += 1;
-        if (state.config?.isProvisional === true) state.wentEarly += 1;
+        if (wasAsked) state.sentLate(question);
+        else {
+          state.wentEarly += 1;
+          counters.early += 1;
+        }
         return done(ALLOWED);
       }
       counters.refused += 1;

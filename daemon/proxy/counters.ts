@@ -33,6 +33,8 @@ export interface GateCounters {
   refused: number;
   /** Calls that were sent because there was no decision in time. */
   undecided: number;
+  /** Those among them that were sent before the budgets were read. */
+  early: number;
 }
 
 /** Counts of what the proxy has done since it started. */
@@ -84,7 +86,7 @@ export function createCounters(): ProxyCounters {
       too_many_connections: 0,
     },
     warm: { ready: 0, used: 0, missed: 0, unused: 0, failed: 0 },
-    gate: { asked: 0, refused: 0, undecided: 0 },
+    gate: { asked: 0, refused: 0, undecided: 0, early: 0 },
   };
 }
 

@@ -31,6 +31,7 @@ export function startProxyEarly(start: (sink: ProxySink) => Promise<RunningProxy
       buffered.push((sink) => sink.event(event));
     },
     decide: (question, answer, passed) => target?.decide?.(question, answer, passed),
+    sentLate: (connection, request) => target?.sentLate?.(connection, request),
   });
   running.catch(() => {}); // `attach()` reports it
   return {

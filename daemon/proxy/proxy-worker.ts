@@ -118,10 +118,15 @@ const context: RelayContext = {
   }),
   relays: new Map(),
   createInflater: createZlibMessageInflater,
-  gate: createCallGate(config.gate ?? null, counters.gate, (id, question, passed) => {
-    if (passed.length > 0) log.flush();
-    post({ kind: "question", id, question, passed });
-  }),
+  gate: createCallGate(
+    config.gate ?? null,
+    counters.gate,
+    (id, question, passed) => {
+      if (passed.length > 0) log.flush();
+      post({ kind: "question", id, question, passed });
+    },
+    ({ connection, request }) => post({ kind: "sent_late", connection, request }),
+  ),
 };
 
 const clients = new Set<Socket>();

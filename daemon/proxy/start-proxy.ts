@@ -45,6 +45,8 @@ export interface ProxySink {
     answer: (answer: GateAnswer) => void,
     passed: readonly CallQuestion[],
   ): void;
+  /** The call was asked about, and was sent because no answer had come in time. */
+  sentLate?(connection: number, request: number): void;
 }
 
 /**
@@ -298,6 +300,8 @@ function onMessage(proxy: ProxyState, worker: ProxyThread, message: MessageOfRun
       return onBatch(proxy, worker, message);
     case "question":
       return decide(proxy, worker, message);
+    case "sent_late":
+      return proxy.sink.sentLate?.(message.connection, message.request);
     case "counters":
       proxy.currentCounters = message.counters;
       return;

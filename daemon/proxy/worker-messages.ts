@@ -47,5 +47,7 @@ export type FromWorker =
       readonly question: CallQuestion;
       readonly passed: readonly CallQuestion[];
     }
+  /** The call was asked about, and was sent because no answer had come in time. */
+  | { readonly kind: "sent_late"; readonly connection: number; readonly request: number }
   | { readonly kind: "pong"; readonly id: number }
   | { readonly kind: "stopped" };

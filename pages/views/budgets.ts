@@ -1,6 +1,11 @@
 import { html } from "hono/html";
 import type { BudgetUnit } from "../../core/budgets/budget.ts";
 import { formatBudgetAmount } from "../../core/budgets/describe-budget.ts";
+import {
+  describeLetThrough,
+  describeLetThroughTotal,
+  type LetThroughCounts,
+} from "../../core/budgets/let-through.ts";
 import { UNKNOWN } from "../../core/values/text/format-count.ts";
 import { renderMeter } from "../chart/meter.ts";
 import { formatSpan } from "../figures.ts";
@@ -24,14 +29,19 @@ export interface BudgetLine {
   readonly lifted_until: string | null;
   readonly tripped_until: string | null;
   readonly session: string | null;
+  readonly let_through: LetThroughCounts;
   /** Where a budget of a workspace is changed; null for a budget of this machine. */
   readonly fleet: { readonly workspace: string; readonly address: string } | null;
 }
 
-/** The budgets, and how many calls were sent without a decision since the daemon started. */
+/**
+ * The budgets, and how many calls were sent since the daemon started although a budget could not decide on them; `early` of these
+ * before the budgets were read.
+ */
 export interface BudgetLines {
   readonly budgets: readonly BudgetLine[];
   readonly letThrough: number;
+  readonly early: number;
 }
 
 const blocks = ({ budget }: BudgetLine): boolean => budget.at_limit === "block";
@@ -78,6 +88,12 @@ function renderRow(line: BudgetLine, clock: PageClock): Html {
   return html`<tr><th scope="row" class="name"><bdi>${name}</bdi>${session === null ? "" : html`<span class="sub">session <bdi>${session}</bdi></span>`}</th><td class="meter">${renderMeter({ percent: used_percent ?? 0, level })}</td><td class="num">${isStopped(line) ? html`<span class="bad">${share}</span>` : share}</td><td class="num">${amountOf(line, line.spent)} of ${amountOf(line, line.limit)}${calls_in_flight === 0 ? "" : html`<span class="sub">up to ${amountOf(line, line.in_flight)} in flight</span>`}</td><td class="desk">${describeThresholds(line)}</td><td class="when">${renderStatus(line, clock)}</td><td class="desk when">${renderEnd(line, clock)}</td></tr>`;
 }
 
+/** Renders the reasons why a budget could not decide on calls. */
+function renderLetThrough({ name, let_through }: BudgetLine): Html | string {
+  const reasons = describeLetThrough(let_through);
+  return reasons === "" ? "" : html` <bdi>${name}</bdi>: ${reasons}.`;
+}
+
 /** Renders how to let calls of a budget pass: the command, or the page of its workspace. */
 const renderLift = ({ name, fleet }: BudgetLine): Html =>
   fleet === null
@@ -88,7 +104,7 @@ const liftCommand = (name: string): string =>
   `meter budget lift ${/^[\w.:/@+-]+$/.test(name) ? name : `'${name}'`} --for 1h`;
 
 /** Renders the budgets as a panel with the commands that lift those which refuse calls. */
-export function renderBudgetPanel({ budgets, letThrough }: BudgetLines, clock: PageClock): Html {
+export function renderBudgetPanel({ budgets, letThrough, early }: BudgetLines, clock: PageClock): Html {
   const refusing = budgets.filter((line) => isStopped(line) && blocks(line));
   return html`<section class="panel" aria-labelledby="budgets-title"><div class="head"><h2 id="budgets-title">Budgets</h2></div><div id="budgets" data-live>${
     budgets.length === 0
@@ -96,5 +112,5 @@ export function renderBudgetPanel({ budgets, letThrough }: BudgetLines, clock: P
       : html`<div class="scroll"><table aria-label="Budgets">
     <thead><tr><th scope="col">Budget</th><th scope="col" class="meter">Used</th><th scope="col" class="num"><span class="hidden">Share</span></th><th scope="col" class="num">Amount</th><th scope="col" class="desk">Warns at %</th><th scope="col">Status</th><th scope="col" class="desk">Period ends</th></tr></thead>
     <tbody>${budgets.map((line) => renderRow(line, clock))}</tbody></table></div>`
-  }${refusing.map(renderLift)}${letThrough === 0 ? "" : html`<p class="quiet">${letThrough} ${letThrough === 1 ? "call was" : "calls were"} sent since the daemon started because a budget could not be decided.</p>`}</div></section>`;
+  }${refusing.map(renderLift)}${letThrough === 0 ? "" : html`<p class="quiet">${describeLetThroughTotal(letThrough, early)}${budgets.map(renderLetThrough)}</p>`}</div></section>`;
 }

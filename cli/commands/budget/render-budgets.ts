@@ -1,5 +1,6 @@
 import { type BudgetScope, SCOPE_KEYS } from "../../../core/budgets/budget.ts";
 import { describeScope, formatBudgetAmount, isAtApiPrices } from "../../../core/budgets/describe-budget.ts";
+import { describeLetThrough, describeLetThroughTotal } from "../../../core/budgets/let-through.ts";
 import type { BudgetInput } from "../../../core/budgets/parse-budget.ts";
 import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
@@ -74,7 +75,11 @@ function statusCell(view: BudgetView, now: number): string {
 }
 
 /** Renders the budgets as a table with notes below. */
-export function renderBudgets({ budgets, let_through }: ReadBudgets, now: number, width: number): string {
+export function renderBudgets(
+  { budgets, let_through, let_through_early }: ReadBudgets,
+  now: number,
+  width: number,
+): string {
   if (budgets.length === 0) return NO_BUDGETS;
   const tables = NARROWER.map((from) => {
     const columns = COLUMNS.filter(({ leaveOut = 0 }) => leaveOut < from);
@@ -84,9 +89,7 @@ export function renderBudgets({ budgets, let_through }: ReadBudgets, now: number
     tables.find((each) => tableFits(each.columns, each.rows, width)) ?? tables.at(-1)!;
   const notes = budgets.flatMap((view) => notesOf(view).map((note) => `${view.name}: ${note}`));
   if (let_through !== null && let_through > 0)
-    notes.push(
-      `${formatQuantity(let_through, "call")} ${let_through === 1 ? "was" : "were"} sent because a budget could not be decided in time.`,
-    );
+    notes.push(describeLetThroughTotal(let_through, let_through_early ?? 0));
   return [renderTable(columns, rows, width), ...(notes.length === 0 ? [] : ["", ...notes])].join("\n");
 }
 
@@ -100,6 +103,7 @@ const FLEET_SCOPES: Readonly<Record<string, string>> = {
 
 function notesOf(view: BudgetView): string[] {
   const { unknown_calls: unknown, session, fleet } = view;
+  const letThrough = describeLetThrough(view.let_through ?? {});
   const what = view.unit === "usd" ? "known price" : "known tokens";
   return [
     ...(unknown === null || unknown === 0
@@ -113,6 +117,7 @@ function notesOf(view: BudgetView): string[] {
       : [
           `set by workspace ${fleet.workspace}; counts ${FLEET_SCOPES[fleet.subject] ?? "calls of several machines"}.`,
         ]),
+    ...(letThrough === "" ? [] : [`sent undecided since the daemon started: ${letThrough}.`]),
     ...(session === null ? [] : [`shows the session that used most, ${session}.`]),
   ];
 }
@@ -140,7 +145,12 @@ function commandFor({ budget, period_from }: BudgetView): string {
 }
 
 /** Renders one budget with the explanation of its number. */
-export function renderBudget(view: BudgetView, actions: readonly BudgetAction[], now: number): string {
+export function renderBudget(
+  view: BudgetView,
+  actions: readonly BudgetAction[],
+  now: number,
+  early: number,
+): string {
   const { calls, budget } = view;
   const left = view.spent === null ? null : BigInt(view.limit) - BigInt(view.spent) - BigInt(view.in_flight);
   const here = view.fleet === null ? "" : " on this machine";
@@ -156,6 +166,11 @@ export function renderBudget(view: BudgetView, actions: readonly BudgetAction[],
     `period     ${clock(view.period_from, now)} to ${clock(view.period_to, now)}`,
     ...renderSource(view, now),
     ...notesOf(view).map((note) => `note       ${note}`),
+    ...(early === 0 || budget.at_limit !== "block"
+      ? []
+      : [
+          `note       ${formatQuantity(early, "call")} ${early === 1 ? "was" : "were"} sent before any budget was read, when the daemon started.`,
+        ]),
     "",
     view.fleet === null
       ? "The sum counts the stored calls that began in the period. Show them:"

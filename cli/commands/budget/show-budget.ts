@@ -12,7 +12,7 @@ export async function showBudget(
   context: CommandContext,
   { name, json }: { readonly name: string; readonly json: boolean },
 ): Promise<void> {
-  const { budgets } = await readBudgets(context.home, context.env);
+  const { budgets, let_through_early: early } = await readBudgets(context.home, context.env);
   const view = budgets.find((each) => each.name === name);
   if (view === undefined)
     throw new CommandFailure(
@@ -23,5 +23,5 @@ export async function showBudget(
     store.budgets.actions(name, MAX_ACTIONS),
   );
   if (json) return context.printJson({ ...view, actions });
-  context.print(renderBudget(view, actions, Date.now()));
+  context.print(renderBudget(view, actions, Date.now(), early ?? 0));
 }

@@ -64,7 +64,7 @@ describe("decideCall()", () => {
     const unbounded = call({ bound: { costPicoUsd: null, tokens: null } });
     assert.deepEqual(decideCall(spentCents({ reserve: true }, 0), unbounded, NOON), {
       kind: "allow",
-      letThrough: ["daily"],
+      letThrough: [{ budget: "daily", reason: "bound" }],
     });
     const closed = decideCall(spentCents({ reserve: true, fail: "closed" }, 0), unbounded, NOON);
     assert.deepEqual([closed.kind, "reason" in closed && closed.reason], ["refuse", "unknown"]);
@@ -87,9 +87,14 @@ describe("decideCall()", () => {
     const scope = { model: ["m"] };
     assert.deepEqual(decideCall(spentCents({ scope }, 1_000), unknown, NOON), {
       kind: "allow",
-      letThrough: ["daily"],
+      letThrough: [{ budget: "daily", reason: "request" }],
     });
     assert.equal(decideCall(spentCents({ scope, fail: "closed" }, 0), unknown, NOON).kind, "refuse");
+    const { project: __, ...others } = metered;
+    assert.deepEqual(
+      decideCall(spentCents({ scope: { project: ["p"] } }, 0), call({ facts: others, isFinal: true }), NOON),
+      { kind: "allow", letThrough: [{ budget: "daily", reason: "caller" }] },
+    );
   });
 
   it("does the same for a budget whose records were not read yet", () => {
@@ -98,7 +103,10 @@ describe("decideCall()", () => {
       const { state } = budgetTransition(initialBudgetsState, { kind: "budgets_set", budgets }, NOON);
       return decideCall(state, call(), NOON);
     };
-    assert.deepEqual(decide(budgetOf()), { kind: "allow", letThrough: ["daily"] });
+    assert.deepEqual(decide(budgetOf()), {
+      kind: "allow",
+      letThrough: [{ budget: "daily", reason: "records" }],
+    });
     assert.equal(decide(budgetOf({ fail: "closed" })).kind, "refuse");
   });
 

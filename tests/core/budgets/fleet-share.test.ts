@@ -85,7 +85,10 @@ describe("a fleet budget", () => {
 
   it("can't be decided once the statement is too old, unless this machine alone has used it up", () => {
     const old = share({ elsewhere: 20n * USD, statedAt: NOON - FLEET_HOLD_MS - 1 });
-    assert.deepEqual(decide(state(old, 1)), { kind: "allow", letThrough: ["daily"] });
+    assert.deepEqual(decide(state(old, 1)), {
+      kind: "allow",
+      letThrough: [{ budget: "daily", reason: "fleet" }],
+    });
     const closed = decide(state(old, 1, "closed"));
     assert.equal(closed.kind === "refuse" && closed.reason, "unknown");
     const alone = decide(state(old, 1_000));

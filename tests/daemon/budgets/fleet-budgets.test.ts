@@ -135,7 +135,10 @@ describe("fleet budgets on a machine", () => {
       clock.advance(FLEET_HOLD_MS);
       assert.equal(decide().kind, "refuse");
       clock.advance(1);
-      assert.deepEqual(decide(), { kind: "allow", letThrough: ["workspace/all"] });
+      assert.deepEqual(decide(), {
+        kind: "allow",
+        letThrough: [{ budget: "workspace/all", reason: "fleet" }],
+      });
       assert.equal(views()[0]?.status, "outdated");
       assert.match(
         describeBudgetTroubles(views())[0] ?? "",

@@ -3,6 +3,7 @@ import type { ActiveBudget, BookedCall, Budget } from "../../../core/budgets/bud
 import { type BudgetEvent, budgetTransition } from "../../../core/budgets/budget-machine.ts";
 import { type BudgetsState, initialBudgetsState } from "../../../core/budgets/budget-state.ts";
 import { canRefuse, decideCall } from "../../../core/budgets/decide-call.ts";
+import type { LetThrough } from "../../../core/budgets/let-through.ts";
 import { createRegistry } from "../../../core/metering/usage/registry.ts";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
@@ -13,6 +14,8 @@ export const prices = createPriceBook(loadBundledRates());
 
 /** Budgets in memory, with what calls used by their records. */
 export interface MemoryBudgets extends HeldCallBudgets {
+  /** The calls that were sent although budgets could not decide on them. */
+  readonly sent: (readonly LetThrough[])[];
   /** Books records, as the store does when it has committed them. */
   book(records: readonly RequestRecord[]): void;
 }
@@ -43,7 +46,10 @@ export function createMemoryBudgets(budgets: readonly Budget[], now: () => numbe
   };
   const active = budgets.map((budget): ActiveBudget => ({ budget, isPaused: false, liftedUntil: null }));
   take({ kind: "budgets_set", budgets: active });
+  const sent: (readonly LetThrough[])[] = [];
   return {
+    sent,
+    letThrough: (list) => void sent.push(list),
     canRefuse: () => canRefuse(state, now()),
     state: () => state,
     decide: (call) => decideCall(state, call, now()),

@@ -138,6 +138,49 @@ describe("createHeldCalls()", () => {
     }
   });
 
+  it("counts a call that was sent too early once, by the budgets that could not decide, and as under way", async () => {
+    const own = budgetOf({ name: "own", scope: { project: ["rig"] }, limit: 0n });
+    const budgets = createMemoryBudgets([own, budgetOf({ name: "all" })]);
+    const { heldCalls, finishLookups } = createSlowHeldCalls(budgets);
+    const answer = new Promise<GateAnswer>((resolve) => heldCalls.decide(ask(), resolve));
+    heldCalls.sentLate(1, 1);
+    assert.deepEqual(budgets.sent, [[{ budget: "own", reason: "caller" }]]);
+    heldCalls.began(1, 1);
+    finishLookups();
+    await answer;
+    assert.equal(budgets.sent.length, 1);
+    assert.deepEqual(
+      budgets.state().calls.map(({ id }) => id),
+      ["1.1"],
+    );
+  });
+
+  it("counts a call whose decision came too late by the budgets that may count it", async () => {
+    const names = (...list: Budget[]) => {
+      const rig = open(...list);
+      return {
+        ...rig,
+        sent: () => rig.budgets.sent.map((each) => each.map(({ budget, reason }) => `${budget} ${reason}`)),
+      };
+    };
+    const scope = { model: ["gpt-*"] };
+    const { heldCalls, decide, sent } = names(
+      budgetOf({ name: "all" }),
+      budgetOf({ name: "gpt", scope }),
+      budgetOf({ name: "warns", atLimit: "warn" }),
+    );
+    await decide(ask());
+    heldCalls.sentLate(1, 1);
+    assert.deepEqual(sent(), [["all late"]]);
+    heldCalls.sentLate(9, 9);
+    assert.deepEqual(sent()[1], ["all late", "gpt late"]);
+    // A decision that let the call through has counted it.
+    const open2 = names(budgetOf({ name: "gpt", scope }));
+    await open2.decide(ask({ body: Buffer.from('{"messages":['), isWhole: false }));
+    open2.heldCalls.sentLate(1, 1);
+    assert.deepEqual(open2.sent(), [["gpt request"]]);
+  });
+
   it("counts a passed call before it decides, also if its caller must be looked up first", async () => {
     const scope = { project: ["rig"] };
     const budgets = createMemoryBudgets([budgetOf({ scope, limit: 1n })]);

@@ -55,7 +55,7 @@ function openThreads(budget: Budget) {
   };
   const gate = createCallGate(
     { ...(heldCalls.gate() ?? assert.fail()), timeoutMs: 600_000 },
-    { asked: 0, refused: 0, undecided: 0 },
+    { asked: 0, refused: 0, undecided: 0, early: 0 },
     (id, question, passed) => {
       const ask = () =>
         heldCalls.decide(question, (answer) => answers.push(() => gate.answered(id, answer)), passed);

@@ -6,6 +6,7 @@ import { describe, it } from "node:test";
 import { createOutbox } from "../../../adapters/outbox/create-outbox.ts";
 import { budgetTransition } from "../../../core/budgets/budget-machine.ts";
 import { initialBudgetsState } from "../../../core/budgets/budget-state.ts";
+import type { LetThroughCounts } from "../../../core/budgets/let-through.ts";
 import { parseBudget } from "../../../core/budgets/parse-budget.ts";
 import type { BudgetTracker } from "../../../daemon/budgets/budget-tracker.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
@@ -141,17 +142,26 @@ describe("the local dashboard", () => {
       ).state;
     const shown = async (used: bigint, letThrough: number) => {
       const tracker = { state: () => stateOf(used) } as unknown as BudgetTracker;
-      const budgets = { tracker, configured: [], letThrough: () => letThrough, confirmed: async () => true };
+      const sums = new Map<string, LetThroughCounts>([
+        ["my day", letThrough === 0 ? {} : { caller: letThrough }],
+      ]);
+      const budgets = {
+        ...{ tracker, configured: [], confirmed: async () => true },
+        letThrough: () => ({ calls: letThrough, early: 0, byBudget: sums }),
+      };
       return (await pageOf(() => {}, "/limits", { budgets })).text;
     };
     const below = await shown(8n, 0);
     assert.match(below, /<bdi>my day<\/bdi>[\s\S]*80 %[\s\S]*8 requests of 10 requests/);
     assert.match(below, /50 ✓ · 80 ✓ · 100</);
-    assert.doesNotMatch(below, /budget lift|could not be decided/);
+    assert.doesNotMatch(below, /budget lift|could not decide/);
     const used = await shown(10n, 2);
     assert.match(used, /used up, refuses calls/);
     assert.match(used, /meter budget lift (?:'|&#39;)my day(?:'|&#39;) --for 1h/);
-    assert.match(used, /2 calls were sent since the daemon started because a budget could not be decided\./);
+    assert.match(
+      used,
+      /2 calls were sent since the daemon started because a budget could not decide\. <bdi>my day<\/bdi>: 2 calls whose caller was not found within 5 ms\./,
+    );
     assert.match((await pageOf(() => {}, "/limits")).text, /There are no budgets\. Set one:/);
   });
 

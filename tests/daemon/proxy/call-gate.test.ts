@@ -117,7 +117,7 @@ for (const form of ["intercepted", "absolute", "gateway"] as const) {
       assert.match(proxy.logged("request").toString(), /^POST \/v1\/messages /);
       assert.equal(proxy.logged("response").toString(), REFUSAL);
       await proxy.ping(2_000);
-      assert.deepEqual(proxy.counters().gate, { asked: 1, refused: 1, undecided: 0 });
+      assert.deepEqual(proxy.counters().gate, { asked: 1, refused: 1, undecided: 0, early: 0 });
     });
 
     it("does not wait for requests that send nothing", async () => {
@@ -176,12 +176,13 @@ for (const form of ["intercepted", "absolute", "gateway"] as const) {
 
     it("goes, and is counted, if there is no decision in time", async () => {
       const gate = { fail: "open", timeoutMs: 5 } as const;
-      const { client, proxy, at, send } = await open(form, () => null, { gate });
+      const { client, proxy, questions, at, send } = await open(form, () => null, { gate });
       const got = collect(client);
       send(post(at("/v1/messages")));
       await got.until((bytes) => bytes.includes("ok 1"));
       await proxy.ping(2_000);
-      assert.deepEqual(proxy.counters().gate, { asked: 1, refused: 0, undecided: 1 });
+      assert.deepEqual(proxy.counters().gate, { asked: 1, refused: 0, undecided: 1, early: 0 });
+      assert.deepEqual(proxy.sentLate, [[questions[0]?.connection, 1]]);
       client.destroy();
     });
 
@@ -360,7 +361,7 @@ describe("a provisional gate", () => {
     await got.end();
     assert.equal(got.bytes().toString(), REFUSAL);
     await proxy.ping(2_000);
-    assert.deepEqual(proxy.counters().gate, { asked: 1, refused: 1, undecided: 0 });
+    assert.deepEqual(proxy.counters().gate, { asked: 1, refused: 1, undecided: 0, early: 0 });
     client.destroy();
   });
 
@@ -388,7 +389,8 @@ describe("a provisional gate", () => {
       await got.until((bytes) => bytes.includes("ok 1"));
       proxy.setGate(gate);
       await proxy.ping(2_000);
-      assert.deepEqual(proxy.counters().gate, { asked: 0, refused: 0, undecided: isCounted ? 1 : 0 });
+      const early = isCounted ? 1 : 0;
+      assert.deepEqual(proxy.counters().gate, { asked: 0, refused: 0, undecided: early, early });
       client.destroy();
     });
   }

@@ -140,6 +140,8 @@ export async function listenTcp(cleanup: Cleanup, serve: (socket: Socket) => voi
 export interface TestProxy extends RunningProxy {
   readonly frames: TapFrame[];
   readonly events: ProxyEvent[];
+  /** The connection and request of each call that was sent before the decision on it. */
+  readonly sentLate: (readonly [number, number])[];
   /** Waits for a frame. */
   seen(matches: (frame: TapFrame) => boolean): Promise<TapFrame>;
   /** Waits for an event. */
@@ -157,6 +159,7 @@ export async function openProxy(
 ): Promise<TestProxy> {
   const frames: TapFrame[] = [];
   const events: ProxyEvent[] = [];
+  const sentLate: (readonly [number, number])[] = [];
   const waiting = new Set<() => void>();
   const when = <T>(find: () => T | undefined): Promise<T> =>
     new Promise((resolve) => {
@@ -185,6 +188,7 @@ export async function openProxy(
     },
     {
       ...(decide !== undefined && { decide }),
+      sentLate: (connection, request) => void sentLate.push([connection, request]),
       frames(batch) {
         // The bytes are valid only during the call. Frames of the kind `calling` have their own test.
         for (const frame of batch) {
@@ -204,6 +208,7 @@ export async function openProxy(
   return Object.assign(Object.create(proxy) as RunningProxy, {
     frames,
     events,
+    sentLate,
     seen: (matches: (frame: TapFrame) => boolean) => when(() => frames.find(matches)),
     happened: (matches: (event: ProxyEvent) => boolean) => when(() => events.find(matches)),
     logged: (direction: "request" | "response", connection?: number) => {

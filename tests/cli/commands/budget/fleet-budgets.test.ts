@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { renderBudgets } from "../../../../cli/commands/budget/render-budgets.ts";
+import { renderBudget, renderBudgets } from "../../../../cli/commands/budget/render-budgets.ts";
 import { saveFleetBudgets } from "../../../../daemon/budgets/fleet-budgets.ts";
 import { cents } from "../../../core/budgets/budgets.rig.ts";
 import { sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
@@ -36,10 +36,27 @@ describe("meter budget, with budgets of a workspace", () => {
       /^workspace\/all: set by workspace Acme; counts your calls on all your machines there\.$/m,
     );
     const { budgets } = JSON.parse((await run("list", "--json")).stdout);
-    const render = (count: number) =>
-      renderBudgets({ budgets, let_through: count, confirmed: true }, Date.now(), 80);
-    assert.match(render(1), /^1 call was sent because a budget could not be decided in time\.$/m);
-    assert.match(render(2), /^2 calls were sent because a budget could not be decided in time\.$/m);
+    const render = (count: number, early: number) => {
+      const [view] = budgets;
+      const read = { budgets: [{ ...view, let_through: { caller: 2, records: 1 } }], let_through: count };
+      return renderBudgets({ ...read, let_through_early: early, confirmed: true }, Date.now(), 80);
+    };
+    assert.match(
+      render(3, 0),
+      /^3 calls were sent since the daemon started because a budget could not decide\.$/m,
+    );
+    assert.match(render(4, 1), /could not decide, 1 call of them before the budgets were read\.$/m);
+    assert.match(
+      render(3, 0),
+      /^workspace\/all: sent undecided since the daemon started: 2 calls whose caller was not found within 5 ms, 1 call while its records could not be read\.$/m,
+    );
+    const [view] = budgets;
+    const shownEarly = renderBudget({ ...view, let_through: { caller: 1 } }, [], Date.now(), 2);
+    assert.match(shownEarly, /^note {7}sent undecided since the daemon started: 1 call whose caller/m);
+    assert.match(
+      shownEarly,
+      /^note {7}2 calls were sent before any budget was read, when the daemon started\.$/m,
+    );
     const shown = (await run("show", "workspace/all")).stdout;
     assert.match(shown, /^spent +\$14\.51 \(2 calls on this machine\)$/m);
     assert.match(shown, /^elsewhere +\$10\.00, as of /m);

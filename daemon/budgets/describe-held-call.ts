@@ -1,0 +1,177 @@
+import { boundCall } from "../../core/budgets/bound/bound-call.ts";
+import type { CallFacts, CallUse } from "../../core/budgets/budget.ts";
+import type { CallRefused } from "../../core/budgets/decide-call.ts";
+import {
+  createRefusal,
+  createTurnRefusal,
+  formatRefusalResponse,
+} from "../../core/budgets/refusal/create-refusal.ts";
+import { programOfUserAgent } from "../../core/metering/attribution/program-name.ts";
+import { readBillingMode } from "../../core/metering/billing/billing-mode.ts";
+import { readCredentialKind } from "../../core/metering/billing/credential.ts";
+import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
+import { readCallIdentity } from "../../core/metering/sessions/call-identity.ts";
+import { createRequestFactsReader } from "../../core/metering/usage/read-request.ts";
+import type { Registry } from "../../core/metering/usage/registry.ts";
+import type { MeteredRoute } from "../../core/metering/usage/route.ts";
+import type { CreateContentDecoder } from "../../core/ports/content-decoder.ts";
+import type { PriceBook } from "../../core/pricing/price-book.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { createBodyDecoder } from "../capture/body-decoder.ts";
+import type { CallAttribution, ConnectionAttribution } from "../capture/ports.ts";
+import type { CallQuestion, GateAnswer } from "../proxy/call-gate.ts";
+
+/** What a held call is described with. */
+export interface CallSources {
+  readonly registry: Registry;
+  prices(): PriceBook;
+  readonly createDecoder: CreateContentDecoder;
+  now(): Millis;
+  /** The machine and the person of this installation. */
+  readonly place: CallFacts;
+}
+
+/** What is known about a held call at once. */
+export interface KnownCall {
+  readonly question: CallQuestion;
+  readonly head: RequestHead;
+  readonly route: MeteredRoute;
+  readonly facts: CallFacts;
+  readonly bound: CallUse;
+  readonly attribution: ConnectionAttribution;
+  readonly answer: (answer: GateAnswer) => void;
+}
+
+/** Returns the route of a call that may cost something. Counting tokens, lists of models and the results of earlier calls cost nothing. */
+export function matchRoute(
+  { registry }: Pick<CallSources, "registry">,
+  { host, port }: CallQuestion,
+  { method, target }: RequestHead,
+): MeteredRoute | null {
+  const route = registry.match({ host, port, method, path: target });
+  return route.kind !== "metered" || route.fetches === true || route.api === "repeated" ? null : route;
+}
+
+/** Whether the decision is on each message of a WebSocket, and not on its handshake. */
+export const hasTurns = ({ webSocket, api }: MeteredRoute) =>
+  webSocket === true && (api === "openai.responses" || api === "openai.realtime");
+
+/** Decodes the body if all of it is there. Calls back at once unless it is compressed. */
+export function readBody(
+  { createDecoder }: Pick<CallSources, "createDecoder">,
+  { body, isWhole, turn }: CallQuestion,
+  head: RequestHead,
+  then: (body: Uint8Array | null) => void,
+): void {
+  if (turn !== null) return then(new TextEncoder().encode(turn));
+  const pieces: Uint8Array[] = [];
+  const encoding = headerValue(head.headers, "content-encoding");
+  if (encoding !== null && !isWhole) return then(null);
+  const decoder = createBodyDecoder(createDecoder, encoding, (bytes) => void pieces.push(bytes));
+  decoder.push(body);
+  decoder.end((readable) => then(readable ? joinBytes(pieces) : null));
+}
+
+function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
+  const [first] = pieces;
+  if (first !== undefined && pieces.length === 1) return first;
+  const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}
+
+/** Reads what the request itself states. */
+export function describeCall(
+  sources: CallSources,
+  question: CallQuestion,
+  head: RequestHead,
+  route: MeteredRoute,
+  body: Uint8Array | null,
+  attribution: ConnectionAttribution,
+  answer: (answer: GateAnswer) => void,
+): KnownCall {
+  const reader = createRequestFactsReader(route);
+  if (body !== null) reader.push(body);
+  const { requestedModel, stated } = reader.end();
+  const identity = readCallIdentity({ headers: head.headers, body: stated ?? null });
+  const isWhole = question.isWhole || question.turn !== null;
+  const { model, ...bound } = boundCall(
+    { route, body, bodyBytes: isWhole ? (body?.length ?? null) : null, at: sources.now() },
+    sources.prices(),
+  );
+  const billing = readBillingMode({
+    provider: route.provider,
+    billing: route.billing ?? null,
+    credential: readCredentialKind(head.headers, head.target),
+    responseHeaders: null,
+    usesCredits: null,
+    models: [requestedModel ?? ""],
+  });
+  const facts: CallFacts = {
+    ...sources.place,
+    provider: route.provider,
+    ...(requestedModel !== null && { model: requestedModel }),
+    session: identity.sessionId,
+    agent: identity.agentId,
+    billing,
+  };
+  return { question, head, route, facts, bound, attribution, answer };
+}
+
+/** Returns the caller, if it is known at once. */
+export function knownAttribution({ question, head, attribution }: KnownCall): CallAttribution | null {
+  const known = attribution.known?.(projectOf(question, head)) ?? null;
+  const git = attribution.git?.() ?? null;
+  return known === null || git instanceof Promise ? null : { ...known, git };
+}
+
+export async function attributeCall({ question, head, attribution }: KnownCall): Promise<CallAttribution> {
+  const [found, git] = await Promise.all([
+    attribution.attribute(projectOf(question, head)),
+    attribution.git?.() ?? null,
+  ]);
+  return { ...found, git };
+}
+
+const projectOf = ({ project }: CallQuestion, { headers }: RequestHead) =>
+  project ?? headerValue(headers, "x-meter-project");
+
+/** Returns all facts, as far as the caller is known, and the name of the client's program. */
+export function completeFacts({ head, facts }: KnownCall, attribution: CallAttribution | null) {
+  const program = attribution?.client ?? null;
+  const client = programOfUserAgent(headerValue(head.headers, "user-agent")) ?? program;
+  const all: CallFacts = {
+    ...facts,
+    ...(attribution !== null && {
+      project: attribution.project,
+      branch: attribution.git?.branch ?? null,
+      client: program ?? client,
+    }),
+  };
+  return { facts: all, program };
+}
+
+export function formatAnswer(
+  { question, head, route }: KnownCall,
+  refused: CallRefused,
+  program: string | null,
+): Uint8Array {
+  if (question.turn === null)
+    return formatRefusalResponse(
+      createRefusal(route, { headers: head.headers, program }, refused),
+      head.method,
+    );
+  return new TextEncoder().encode(createTurnRefusal(route, parseTurn(question.turn), refused));
+}
+
+function parseTurn(turn: string): unknown {
+  try {
+    return JSON.parse(turn);
+  } catch {
+    return null;
+  }
+}
