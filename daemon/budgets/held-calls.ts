@@ -145,32 +145,8 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
       if (state.admitted.get(connection)?.delete(id) === true) state.shown.add(id);
     },
     ended: (connection, request, requestId) => endCall(state, connection, request, requestId),
-    stored(records) {
-      if (state.unstored.size === 0) return updateCapacity(state);
-      const calls: string[] = [];
-      for (const { requestId } of records) {
-        const call = state.unstored.get(requestId);
-        if (call === undefined) continue;
-        state.unstored.delete(requestId);
-        ports.budgets.ended(call);
-        calls.push(call);
-      }
-      settlePasses(state, calls);
-    },
-    closed(connection) {
-      state.attributions.delete(connection);
-      for (const each of state.deciding.values()) if (each.connection === connection) each.shown = "end";
-      for (const call of state.admitted.get(connection) ?? []) ports.budgets.ended(call);
-      state.admitted.delete(connection);
-      if (state.passes.size === 0) return;
-      const passes = [...state.passes].filter(
-        ([, pass]) => pass.connection === connection && !pass.isRecorded,
-      );
-      settlePasses(
-        state,
-        passes.map(([id]) => id),
-      );
-    },
+    stored: (records) => storeCalls(state, records),
+    closed: (connection) => closeConnection(state, connection),
     lost() {
       const { attributions, deciding, admitted, shown, unstored, passes } = state;
       state.decided.length = 0;
@@ -189,6 +165,34 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
       return { fail: isClosed ? "closed" : "open", timeoutMs: DECISION_TIMEOUT_MS, passes };
     },
   };
+}
+
+function storeCalls(state: HeldState, records: Iterable<Pick<RequestRecord, "requestId">>): void {
+  const { unstored, budgets } = state;
+  if (unstored.size === 0) return updateCapacity(state);
+  const calls: string[] = [];
+  for (const { requestId } of records) {
+    const call = unstored.get(requestId);
+    if (call === undefined) continue;
+    unstored.delete(requestId);
+    budgets.ended(call);
+    calls.push(call);
+  }
+  settlePasses(state, calls);
+}
+
+function closeConnection(state: HeldState, connection: number): void {
+  const { attributions, deciding, admitted, passes, budgets } = state;
+  attributions.delete(connection);
+  for (const each of deciding.values()) if (each.connection === connection) each.shown = "end";
+  for (const call of admitted.get(connection) ?? []) budgets.ended(call);
+  admitted.delete(connection);
+  if (passes.size === 0) return;
+  const open = [...passes].filter(([, pass]) => pass.connection === connection && !pass.isRecorded);
+  settlePasses(
+    state,
+    open.map(([id]) => id),
+  );
 }
 
 function updateCapacity({ passMemory, budgets, now }: HeldState): void {
