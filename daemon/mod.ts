@@ -86,6 +86,6 @@ export {
 export { type ProxySink, type RunningProxy, startProxy } from "./proxy/start-proxy.ts";
 export { startDaemon } from "./start-daemon.ts";
 export { openStore, type StoreOptions } from "./store/open-store.ts";
-export type { RequestListQuery, RequestPage } from "./store/port/records.ts";
+export type { RequestListQuery, RequestPage, SortedPosition } from "./store/port/records.ts";
 export type { ReportQuery, ReportRow } from "./store/port/reports.ts";
 export type { Store } from "./store/port/store.ts";

@@ -1,7 +1,8 @@
 import { html } from "hono/html";
+import { filterName } from "./dimension-names.ts";
 import type { Html } from "./html.ts";
 import { pageHref } from "./page-place.ts";
-import { type View, type ViewFilter, viewHref, viewParameters } from "./view.ts";
+import { filterValue, type View, type ViewFilter, viewHref, viewParameters } from "./view.ts";
 
 /** One value of a key, in words. `key` is its key on the keyboard. */
 export interface Choice {
@@ -56,22 +57,59 @@ export function renderMenus(view: View, menus: readonly Menu[]): Html {
   </form>`;
 }
 
+/** Renders menus of filters with one value: what the period has, and what is selected. */
+export function renderFilterMenus(
+  {
+    choices,
+    nameOf = isOwnName,
+  }: { readonly choices: Readonly<Record<string, readonly string[]>>; readonly nameOf?: NameOfValue },
+  view: View,
+): Html {
+  const menus = view.spec.filters.flatMap((name): Menu[] => {
+    const selected = filterValue(view, name) ?? "";
+    const values = [...new Set([...(choices[name] ?? []), ...(selected === "" ? [] : [selected])])];
+    const all = values.map((value) => ({ value, name: nameOf(name, value) ?? value }));
+    return values.length === 0
+      ? []
+      : [{ name, label: filterName(name), selected, choices: [{ value: "", name: "all" }, ...all] }];
+  });
+  return renderMenus(view, menus);
+}
+
 /** Returns the name of a filter's value that is an ID; null if the value is its own name. */
 export type NameOfValue = (filter: string, value: string) => string | null;
 
 const isOwnName: NameOfValue = () => null;
 
-/** Renders the filters, each with a link that removes it. */
-export function renderChips(view: View, nameOf: NameOfValue = isOwnName): Html | "" {
-  if (view.filters.length === 0) return "";
-  return html`<div class="bar" role="group" aria-label="Filters">${view.filters.map(
-    (filter) =>
-      html`<span class="chip"><span>${filter.name} ${filter.excludes ? "is not" : "is"} <bdi>${nameOf(filter.name, filter.value) ?? filter.value}</bdi></span><a href="${viewHref(view, { filters: without(view.filters, filter) })}" aria-label="Remove the filter ${filter.name}">×</a></span>`,
-  )}${view.filters.length > 1 ? html`<a href="${viewHref(view, { filters: [] })}">Remove all</a>` : ""}</div>`;
+/** Filters of one name that select or exclude values. */
+interface FilterGroup {
+  readonly name: string;
+  readonly excludes: boolean;
+  readonly values: readonly string[];
 }
 
-const without = (filters: readonly ViewFilter[], removed: ViewFilter): ViewFilter[] =>
-  filters.filter((each) => each !== removed);
+const groupFilters = (filters: readonly ViewFilter[]): FilterGroup[] =>
+  [...Map.groupBy(filters, ({ name, excludes }) => `${name} ${excludes}`).values()].map((group) => ({
+    name: group[0]?.name ?? "",
+    excludes: group[0]?.excludes ?? false,
+    values: group.map(({ value }) => value),
+  }));
+
+/** Renders the filters: those of one name together, with a link that removes them, and one that turns them round. */
+export function renderChips(view: View, nameOf: NameOfValue = isOwnName): Html | "" {
+  if (view.filters.length === 0) return "";
+  const groups = groupFilters(view.filters);
+  return html`<div class="bar" role="group" aria-label="Filters">${groups.map((group) => renderChip(view, group, nameOf))}${groups.length > 1 ? html`<a href="${viewHref(view, { filters: [] })}">Remove all</a>` : ""}</div>`;
+}
+
+function renderChip(view: View, { name, excludes, values }: FilterGroup, nameOf: NameOfValue): Html {
+  const isOwn = (each: ViewFilter) => each.name === name && each.excludes === excludes;
+  const others = view.filters.filter((each) => !isOwn(each));
+  const turned = view.filters.map((each) => (isOwn(each) ? { ...each, excludes: !excludes } : each));
+  const verb = excludes ? "is not" : "is";
+  const label = filterName(name);
+  return html`<span class="chip"><span>${label} ${view.spec.areUsage === true ? html`<a class="turn" href="${viewHref(view, { filters: turned })}" aria-label="${label} ${verb}: turn the filter round">${verb}</a>` : verb} ${values.map((value, at) => html`${at > 0 ? " or " : ""}<bdi>${value === "" ? "unknown" : (nameOf(name, value) ?? value)}</bdi>`)}</span><a class="drop" href="${viewHref(view, { filters: others })}" aria-label="Remove the filter ${label}">×</a></span>`;
+}
 
 /** Renders notices about the unknown parts of the address. */
 export const renderViewNotices = ({ notices }: View): Html | "" =>

@@ -21,8 +21,6 @@ export interface UsageHost {
   readonly dimensions: readonly UsageDimension[];
   /** The dimensions of the overview's breakdowns: those that are read from rollups. */
   readonly breakdowns: readonly UsageDimension[];
-  /** The dimensions that the list of requests can filter by. */
-  readonly listed: readonly UsageDimension[];
   readUsage(query: UsageQuery): Promise<UsageResult<UsageAnswer>>;
   /** Answers a query by several dimensions, each on its own. */
   readBreakdowns(

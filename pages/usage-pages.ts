@@ -98,28 +98,15 @@ function renderUsageTools(host: UsageHost, view: UsageView, hasChart: boolean, c
   return host.renderTools(path, { csv: file("csv"), json: file("json"), hasChart, command });
 }
 
-/** Returns the address of the requests of a query; null if the list can't filter by it. */
-export function requestsHref(
-  { base, listed }: Pick<UsageHost, "base" | "listed">,
-  { filters, period }: UsageQuery,
-): string | null {
-  const isListed = ({ dimension, not, values }: UsageQuery["filters"][number]): boolean => {
-    const [value, ...more] = values;
-    if (not || more.length > 0 || value === undefined || value === "" || !listed.includes(dimension))
-      return false;
-    if (dimension === "cost") return value === "unpriced";
-    return dimension !== "tokens" || value === "incomplete";
-  };
-  if (!filters.every(isListed)) return null;
+/** Returns the address of the requests of a query. */
+export function requestsHref({ base }: Pick<UsageHost, "base">, { filters, period }: UsageQuery): string {
   const query = printUsageQuery({ ...DEFAULT_USAGE_QUERY, filters, period });
   return [pageHref(base, "/requests"), query].filter((part) => part !== "").join("?");
 }
 
-/** Returns the addresses of the rows behind a figure: its requests, or the same query in Explore. */
-export const linksOf = (host: Pick<UsageHost, "base" | "listed">) => ({
-  requests: (query: string) =>
-    requestsHref(host, parseUsageQuery(new URLSearchParams(query)).query) ??
-    `${pageHref(host.base, EXPLORE_VIEW.path)}?${query}`,
+/** Returns the addresses of the rows behind a figure. */
+export const linksOf = (host: Pick<UsageHost, "base">) => ({
+  requests: (query: string) => requestsHref(host, parseUsageQuery(new URLSearchParams(query)).query),
   coverage: pageHref(host.base, "/coverage"),
   list: (query: UsageQuery) => requestsHref(host, query),
 });

@@ -17,6 +17,7 @@ import {
   type UsageMetric,
   type UsagePeriodName,
 } from "../core/wire/usage.ts";
+import { DIMENSION_NAMES } from "./dimension-names.ts";
 import { renderShortCount, renderUsd } from "./figures.ts";
 import { PERIODS } from "./filters.ts";
 import { formatShortCount, formatShortUsd } from "./formats.ts";
@@ -93,30 +94,6 @@ function addressOf(
   const all = [query, more].filter((part) => part !== "").join("&");
   return all === "" ? path : `${path}?${all}`;
 }
-
-/** The names of dimensions in headings and menus. */
-export const DIMENSION_NAMES: Readonly<Record<UsageDimension, string>> = {
-  project: "Project",
-  branch: "Branch",
-  model: "Model",
-  provider: "Provider",
-  client: "Program",
-  client_version: "Program version",
-  session: "Session",
-  agent: "Agent",
-  commit: "Commit",
-  remote: "Repository",
-  pull_request: "Pull request",
-  status: "Status",
-  http_status: "HTTP status",
-  error: "Error",
-  billing: "Billing",
-  cost: "Cost",
-  tokens: "Token counts",
-  source: "Source",
-  machine: "Machine",
-  person: "Person",
-};
 
 export const METRIC_NAMES: Readonly<Record<UsageMetric, string>> = {
   spent: "Spent",
@@ -232,7 +209,7 @@ export function renderUsageChips(view: UsageView): Html | "" {
   if (filters.length === 0) return "";
   return html`<div class="bar" role="group" aria-label="Filters">${filters.map(
     ({ dimension, not, values }) =>
-      html`<span class="chip"><span>${DIMENSION_NAMES[dimension]} ${not ? "is not" : "is"} ${values.map((value, n) => html`${n > 0 ? " or " : ""}<bdi>${value === "" ? "unknown" : value}</bdi>`)}</span><a href="${usageHref(view, withoutFilter(view.query, dimension, not))}" aria-label="Remove the filter ${DIMENSION_NAMES[dimension]}">×</a></span>`,
+      html`<span class="chip"><span>${DIMENSION_NAMES[dimension]} ${not ? "is not" : "is"} ${values.map((value, n) => html`${n > 0 ? " or " : ""}<bdi>${value === "" ? "unknown" : value}</bdi>`)}</span><a class="drop" href="${usageHref(view, withoutFilter(view.query, dimension, not))}" aria-label="Remove the filter ${DIMENSION_NAMES[dimension]}">×</a></span>`,
   )}${filters.length > 1 ? html`<a href="${usageHref(view, { filters: [] })}">Remove all</a>` : ""}</div>`;
 }
 

@@ -15,6 +15,8 @@ export interface ViewSpec {
   readonly keys: Readonly<Record<string, readonly string[]>>;
   /** The names of filters. */
   readonly filters: readonly string[];
+  /** Whether filters are those of the usage query: they can exclude, and the empty value means that it is unknown. */
+  readonly areUsage?: boolean;
 }
 
 /** A page's state, all of which its address has. */
@@ -50,11 +52,12 @@ export function readView(spec: ViewSpec, parameters: URLSearchParams, base = "")
     const choices = spec.keys[key];
     const excludes = key.endsWith(NOT);
     const name = excludes ? key.slice(0, -NOT.length) : key;
+    const isFilter = spec.filters.includes(name) && (spec.areUsage === true || !excludes);
     const shown = value.slice(0, MAX_VALUE);
     if (choices !== undefined) {
       if (value.length <= MAX_VALUE && (choices.length === 0 || choices.includes(value))) values[key] = value;
       else notices.push(`“${shown}” is not a value of “${key}”. Expected: ${choices.join(", ")}.`);
-    } else if (spec.filters.includes(name) && value !== "") {
+    } else if (isFilter && (spec.areUsage === true || value !== "")) {
       if (value.length <= MAX_VALUE && filters.length < MAX_FILTERS) filters.push({ name, value, excludes });
       else notices.push(`The filter “${name}” is left out: too long, or more than ${MAX_FILTERS} filters.`);
     } else if (value !== "" && !OTHER_KEYS.includes(key)) {

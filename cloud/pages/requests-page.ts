@@ -1,43 +1,58 @@
 import { html } from "hono/html";
 import { explainRequest } from "../../core/pricing/explain-request.ts";
 import { findPublication } from "../../core/pricing/price-fix.ts";
-import type { UsageFilter, UsageQuery } from "../../core/pricing/view/usage-query.ts";
+import { printRequestQuery, type RequestQuery } from "../../core/pricing/view/request-query.ts";
+import type { UsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { PLAN_TABLE } from "../../core/privacy/plans/plan-table.ts";
 import { isWithinReach, retentionFloor } from "../../core/privacy/retention/windows.ts";
+import { DAY_MS } from "../../core/values/time.ts";
 import { isUuid } from "../../core/values/uuid.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
-import type { TracesQuery } from "../../core/wire/queries.ts";
-import type { UsageDimension } from "../../core/wire/usage.ts";
+import type { UsageAnswer, UsageDimension } from "../../core/wire/usage.ts";
 import { renderUsd } from "../../pages/figures.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { renderName } from "../../pages/names.ts";
 import { type PagePeriod, readPagePeriod } from "../../pages/page-period.ts";
+import { pageHref } from "../../pages/page-place.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
-import { filterValue, readView, type View, type ViewSpec } from "../../pages/view.ts";
+import { type ViewSpec, viewParameters } from "../../pages/view.ts";
 import { type Fact, renderNoRequest, renderRequest } from "../../pages/views/request.ts";
 import {
   type RequestsAnswer,
+  type RequestsView,
+  readRequestsView,
   renderRequests,
-  toRequestParameters,
-  WORKSPACE_REQUESTS_VIEW,
+  requestsSpec,
 } from "../../pages/views/requests.ts";
 import type { RequestSender } from "../../pages/views/shown-request.ts";
 import { createPaging } from "../routes/reads/paging.ts";
 import { readNames } from "../routes/reads/read-names.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
-import { findTrace, listTraces, type TraceFilter, type TraceRow } from "../store/reads/traces.ts";
+import { toTraceSummary } from "../routes/reads/to-trace.ts";
+import {
+  findTrace,
+  isListId,
+  listTraces,
+  MAX_SORTED_PERIOD_MS,
+  type TraceRow,
+} from "../store/reads/traces.ts";
 import { renderAuditTabs } from "./audit-parts.ts";
 import { askOfPeriod, readFilterMenus, type UsageRead } from "./filter-menus.ts";
 import { toolsOf } from "./page-tools.ts";
 import { readBodyPanel, showBodyPanel } from "./request-body.ts";
 import { toShownRequest } from "./shown-request.ts";
+import { tracesCsv } from "./traces-csv.ts";
+import { CLOUD_DIMENSIONS } from "./usage-pages.ts";
 import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/requests";
 
 /** The rows of one page. */
 const PAGE_ROWS = 50;
+
+/** The most requests in one file. */
+const MAX_FILE_ROWS = 10_000;
 
 /** The filters that have a menu of their values. The rollups have them. */
 const MENUS = ["project", "model", "provider", "person", "machine"] as const satisfies UsageDimension[];
@@ -54,14 +69,14 @@ interface RequestList {
 
 const TRACES: RequestList = {
   endpoint: "traces",
-  spec: WORKSPACE_REQUESTS_VIEW,
+  spec: requestsSpec(PATH, CLOUD_DIMENSIONS),
   apiPath: "/traces",
   cut: "Earlier requests are not listed: the plan and the retention of this workspace end before them.",
 };
 
 const AUDIT_REQUESTS: RequestList = {
   endpoint: "audit_requests",
-  spec: { ...WORKSPACE_REQUESTS_VIEW, path: "/audit/requests" },
+  spec: requestsSpec("/audit/requests", CLOUD_DIMENSIONS),
   apiPath: "/audit/requests",
   cut: "Earlier requests are not listed: the retention of the audit log ends before them.",
 };
@@ -79,62 +94,84 @@ export async function showAuditRequests(call: PageCall): Promise<PageAnswer> {
 
 async function showList(call: PageCall, list: RequestList): Promise<PageAnswer> {
   const { place, workspace } = call;
-  const view = readView(list.spec, toRequestParameters(call.parameters), place.base);
-  const period = readPagePeriod(view, place, retentionFloor(list.endpoint, reachOf(workspace, place.now)));
-  const filter = filterOf(view);
-  const read = await readRequests(call, list, view, period, filter);
+  const view = readRequestsView(list.spec, call.parameters, place.base);
+  const asked = readPagePeriod(view, place, retentionFloor(list.endpoint, reachOf(workspace, place.now)));
+  const isTooLong = view.query.sort !== "time" && asked.to - asked.from > MAX_SORTED_PERIOD_MS;
+  const period = isTooLong ? lastDays(asked) : asked;
+  const format = call.parameters.get("format");
+  if (format === "csv" || format === "json") return await sendList(call, view, period, format);
+  const read = await readRequests(call, list, view, period);
   if (read instanceof Response) return read;
-  const query = new URLSearchParams({ from: formatInstant(period.from), to: formatInstant(period.to) });
-  for (const [name, value] of Object.entries(filter)) if (value !== null) query.set(name, value);
+  const caveats = [...(isTooLong ? [TOO_LONG] : []), ...(asked.isCut ? [list.cut] : [])];
+  const query = [
+    `from=${formatInstant(period.from)}&to=${formatInstant(period.to)}`,
+    printRequestQuery(view.query),
+  ].filter((part) => part !== "");
+  const file = (as: string) =>
+    `${pageHref(place.base, list.spec.path)}?${new URLSearchParams([...viewParameters(view), ["format", as]])}`;
   return {
     heading: "Requests",
     path: PATH,
     controls: renderPeriods(view),
-    main: renderRequests(read, view, place),
-    tools: toolsOf(call, `${list.apiPath}?${query}`, {}),
+    main: renderRequests({ ...read, ...(caveats.length > 0 && { caveat: caveats.join(" ") }) }, view, place),
+    tools: toolsOf(call, `${list.apiPath}?${query.join("&")}`, { csv: file("csv"), json: file("json") }),
   };
 }
 
-/** Returns the filters of a view as those of the API. */
-function filterOf(view: View): TraceFilter {
-  const text = (name: string) => filterValue(view, name) ?? null;
-  const machine = text("machine");
-  return {
-    project: text("project"),
-    model: text("model"),
-    provider: text("provider"),
-    session: text("session"),
-    user: text("person"),
-    // No machine has an ID of another form, and Postgres refuses one.
-    machine: machine === null || isUuid(machine) ? machine : NO_ID,
-    status: (/^[1-9]\d\d$/.test(view.values.http ?? "") ? view.values.http : view.values.status) || null,
-    billing: (view.values.billing || null) as TracesQuery["billing"],
-  };
+const TOO_LONG =
+  "Only the last 31 days of the period are listed: an order other than the time reads every request of them.";
+
+/** Returns the last 31 days of a period. */
+function lastDays(period: PagePeriod): PagePeriod {
+  const from = period.to - 31 * DAY_MS;
+  return { ...period, from, words: `${period.words}, from ${formatInstant(from).slice(0, 10)}` };
 }
 
-const NO_ID = "00000000-0000-0000-0000-000000000000";
+/** Answers with the requests of a view as a file. */
+async function sendList(
+  call: PageCall,
+  view: RequestsView,
+  { from, to }: PagePeriod,
+  format: "csv" | "json",
+): Promise<Response> {
+  const { env, workspace, context } = call;
+  const { parts } = env;
+  const bounds = { from, to, after: null, limit: MAX_FILE_ROWS, query: view.query };
+  const page = await listTraces(parts.db, workspace.workspaceId, bounds);
+  const names = await readNames(
+    parts.accounts,
+    page.rows.map(({ user_id }) => user_id),
+  );
+  const items = page.rows.map((row) => toTraceSummary(row, names));
+  context.header("content-disposition", `attachment; filename="requests.${format}"`);
+  if (format === "json") return context.json({ items, has_more: page.next !== null });
+  return context.body(tracesCsv(items), 200, { "content-type": "text/csv; charset=utf-8; header=present" });
+}
 
 async function readRequests(
   call: PageCall,
   list: RequestList,
-  view: View,
+  view: RequestsView,
   period: PagePeriod,
-  filter: TraceFilter,
 ): Promise<RequestsAnswer | Response> {
   const { parts } = call.env;
   const { workspace, place } = call;
   const { workspaceId } = workspace;
-  const binding = { workspaceId, query: { endpoint: `${list.endpoint}_page`, ...filter } };
-  const paging = createPaging(binding, isUuid, parts.sha256);
+  const { query } = view;
+  const binding = {
+    workspaceId,
+    query: { endpoint: `${list.endpoint}_page`, query: printRequestQuery(query) },
+  };
+  const paging = createPaging(binding, (id) => isListId(id, query.sort), parts.sha256);
   const after = paging.read(view.values.cursor || null);
   if (!after.ok) return after.refusal;
   const { from, to } = period;
   const [page, total, menus] = await Promise.all([
-    listTraces(parts.db, workspaceId, { from, to, after: after.value, limit: PAGE_ROWS, filter }),
+    listTraces(parts.db, workspaceId, { from, to, after: after.value, limit: PAGE_ROWS, query }),
     // Totals go back as far as the retention of data, which can end before that of the audit log.
-    from < retentionFloor("overview", reachOf(workspace, place.now))
+    from < retentionFloor("overview", reachOf(workspace, place.now)) || query.text !== null
       ? null
-      : countRequests(filter, askOfPeriod(call, period)),
+      : countRequests(query, askOfPeriod(call, period)),
     readFilterMenus(call, period, MENUS),
   ]);
   return {
@@ -144,27 +181,32 @@ async function readRequests(
     ...menus,
     total,
     senders: await readSenders(parts, page.rows),
-    ...(period.isCut && { caveat: list.cut }),
   };
 }
 
-/** Counts the requests of a view. The rollups have the counts of all statuses; null if no sums can be read of the period. */
+/** The values of filters whose requests the rollups count in sums of others. */
+const COUNTED: Readonly<Record<string, (totals: UsageAnswer["totals"]) => number>> = {
+  "status=failed": (totals) => totals.failed_requests,
+  "status=ok": (totals) => totals.requests - totals.failed_requests,
+  "cost=unpriced": (totals) => totals.unpriced_requests,
+  "tokens=incomplete": (totals) => totals.incomplete_requests,
+};
+
+/** Counts the requests of a view; null if no sums can be read of the period. */
 async function countRequests(
-  { status, billing, user, ...others }: TraceFilter,
+  { filters }: RequestQuery,
   ask: (change: Partial<UsageQuery>) => Promise<UsageRead>,
 ): Promise<number | null> {
-  const isHttp = status !== null && /^\d/.test(status);
-  const texts = { ...others, person: user, billing, http_status: isHttp ? status : null };
-  const filters = Object.entries(texts).flatMap(([dimension, value]): UsageFilter[] =>
-    value === null ? [] : [{ dimension: dimension as UsageDimension, not: false, values: [value] }],
-  );
-  const answer = await ask({ by: null, filters });
+  const counted = filters.flatMap((filter) => {
+    const { dimension, not, values } = filter;
+    const count = not || values.length > 1 ? undefined : COUNTED[`${dimension}=${values[0]}`];
+    return count === undefined ? [] : [{ filter, count }];
+  });
+  // Sums of sums can't be of two such filters at once.
+  const [own] = counted.length === 1 ? counted : [];
+  const answer = await ask({ by: null, filters: filters.filter((filter) => filter !== own?.filter) });
   if (!answer.ok) return null;
-  const { requests, failed_requests, unpriced_requests, incomplete_requests } = answer.value.totals;
-  if (status === "failed") return failed_requests;
-  if (status === "ok") return requests - failed_requests;
-  if (status === "unpriced") return unpriced_requests;
-  return status === "incomplete" ? incomplete_requests : requests;
+  return own === undefined ? answer.value.totals.requests : own.count(answer.value.totals);
 }
 
 async function readSenders(

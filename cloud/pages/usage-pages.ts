@@ -11,22 +11,7 @@ import { toolsOf } from "./page-tools.ts";
 import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 /** The dimensions of a cloud's usage. */
-const DIMENSIONS: readonly UsageDimension[] = USAGE_DIMENSIONS.filter(isCloudDimension);
-
-/** The dimensions that the list of requests can filter by. */
-const LISTED: readonly UsageDimension[] = [
-  "project",
-  "model",
-  "provider",
-  "person",
-  "machine",
-  "session",
-  "billing",
-  "status",
-  "cost",
-  "tokens",
-  "http_status",
-];
+export const CLOUD_DIMENSIONS: readonly UsageDimension[] = USAGE_DIMENSIONS.filter(isCloudDimension);
 
 /** Answers with a page about usage. */
 export async function showUsagePage(call: PageCall, show: ShowUsagePage): Promise<PageAnswer> {
@@ -44,9 +29,8 @@ export function createUsageHost(call: PageCall): UsageHost {
   const inZone = (query: UsageQuery): UsageQuery => ({ ...query, tz: query.tz ?? place.zone });
   return {
     ...place,
-    dimensions: DIMENSIONS,
+    dimensions: CLOUD_DIMENSIONS,
     breakdowns: ["project", "model", "person", "machine"],
-    listed: LISTED,
     readUsage: (query) => readUsageAnswer(parts, workspace, inZone(query)),
     async readBreakdowns(query, dimensions) {
       const alone = { ...inZone(query), thenBy: null, bucket: "none" } as const;

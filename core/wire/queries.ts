@@ -55,9 +55,16 @@ export const analyticsQuerySchema = v.object({
 /** A query for analytics. */
 export type AnalyticsQuery = v.InferOutput<typeof analyticsQuerySchema>;
 
+/** The orders of a list of requests, each with the highest first: by time, cost, tokens in and out, or duration. */
+export const REQUEST_SORTS = ["time", "cost", "tokens", "ms"] as const;
+export type RequestSort = (typeof REQUEST_SORTS)[number];
+
+/** The longest text to search for, in UTF-16 code units. */
+export const MAX_SEARCH = 256;
+
 /**
  * The query of `…/traces` and `…/audit/requests`. Decision: `status` is `ok`, `failed`, `unpriced`, `incomplete` or one HTTP
- * status.
+ * status. `parseRequestQuery()` in `core/pricing/view` reads the filters, which are those of the usage query as well, and repeat.
  */
 export const tracesQuerySchema = v.object({
   from: edge,
@@ -78,12 +85,12 @@ export const tracesQuerySchema = v.object({
   session: maybe(text(64)),
   machine: maybe(uuid),
   user: maybe(identifier),
+  /** A text that a name contains. */
+  q: maybe(v.pipe(v.string(), v.maxLength(MAX_SEARCH))),
+  sort: maybe(v.picklist(REQUEST_SORTS)),
   cursor,
   limit,
 });
-
-/** A query for traces. */
-export type TracesQuery = v.InferOutput<typeof tracesQuerySchema>;
 
 /** The query of `…/sessions`. */
 export const sessionsQuerySchema = v.object({

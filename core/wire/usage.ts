@@ -21,6 +21,7 @@ export const USAGE_DIMENSIONS = [
   "cost",
   "tokens",
   "source",
+  "kind",
   "machine",
   "person",
 ] as const;

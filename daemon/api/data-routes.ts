@@ -1,20 +1,21 @@
 import { type Context, Hono } from "hono";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import { explainRequest } from "../../core/pricing/explain-request.ts";
+import { parseRequestQuery } from "../../core/pricing/view/request-query.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
-import { BILLING_MODES } from "../../core/values/record-fields.ts";
 import { DAY_MS } from "../../core/values/time.ts";
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/wire/queries.ts";
+import { nextListCursor, parseListCursor } from "../store/list-cursor.ts";
 import type { RequestListQuery } from "../store/port/records.ts";
 import type { StatisticsQuery } from "../store/port/reports.ts";
 import type { Turn } from "../store/port/values.ts";
-import { parseRequestStatus } from "../store/request-status.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import type { StatusResponse } from "./daemon-status.ts";
 import { openEventStream } from "./event-stream.ts";
 import { explanationJson } from "./explanation-json.ts";
 import { problem } from "./problem.ts";
 import { type PeriodResult, readPeriod } from "./read-period.ts";
+import { isCloudDimension } from "./read-usage.ts";
 import { requestJson } from "./request-json.ts";
 import { requestsCsv } from "./requests-csv.ts";
 import { statisticsJson } from "./statistics-json.ts";
@@ -26,35 +27,24 @@ const MAX_CSV_ROWS = 10_000;
 /** The most missed records that a reconnecting reader of events receives. */
 const MAX_MISSED = 100;
 
-/** The longest filter value, which is the longest stored name. */
-const MAX_FILTER = 256;
-
 /** Parses the query of `GET /v1/requests`. Returns the name of the parameter if one is invalid. */
 function readListQuery(
-  query: Readonly<Record<string, string>>,
+  parameters: URLSearchParams,
   csv: boolean,
 ): Omit<RequestListQuery, "from" | "to"> | string {
-  const { limit, cursor } = query;
+  const [limit, cursor] = [parameters.get("limit"), parameters.get("cursor")];
   const most = csv ? MAX_CSV_ROWS : PAGE_SIZE_MAX;
-  if (limit !== undefined && !(/^[1-9]\d{0,4}$/.test(limit) && Number(limit) <= most)) return "limit";
-  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) return "cursor";
-  const status = query.status === undefined ? undefined : parseRequestStatus(query.status);
-  if (status === null) return "status";
-  const billing = BILLING_MODES.find((mode) => mode === query.billing);
-  if (query.billing !== undefined && billing === undefined) return "billing";
-  const filters: Pick<RequestListQuery, "project" | "model" | "provider" | "client"> = {};
-  for (const name of ["project", "model", "provider", "client"] as const) {
-    const value = query[name];
-    if (value === undefined) continue;
-    if (value.length > MAX_FILTER) return name;
-    filters[name] = value;
-  }
+  if (limit !== null && !(/^[1-9]\d{0,4}$/.test(limit) && Number(limit) <= most)) return "limit";
+  const { query, notices } = parseRequestQuery(parameters);
+  const wrong =
+    notices[0]?.key ?? query.filters.find(({ dimension }) => isCloudDimension(dimension))?.dimension;
+  if (wrong !== undefined) return wrong;
+  const position = cursor === null ? { beforeSeq: null } : parseListCursor(cursor, query.sort);
+  if (position === null) return "cursor";
   return {
-    ...filters,
-    ...(billing !== undefined && { billing }),
-    ...(status !== undefined && { status }),
-    beforeSeq: cursor === undefined ? null : Number(cursor),
-    limit: limit === undefined ? (csv ? MAX_CSV_ROWS : PAGE_SIZE_DEFAULT) : Number(limit),
+    ...query,
+    ...position,
+    limit: limit === null ? (csv ? MAX_CSV_ROWS : PAGE_SIZE_DEFAULT) : Number(limit),
   };
 }
 
@@ -138,7 +128,7 @@ async function getProjects(ports: ApiPorts, context: Context): Promise<Response>
 
 async function getRequests(ports: ApiPorts, context: Context): Promise<Response> {
   const csv = wantsCsv(context);
-  const query = readListQuery(context.req.query(), csv);
+  const query = readListQuery(new URL(context.req.url).searchParams, csv);
   if (typeof query === "string")
     return problem(context, 400, "invalid_query", `invalid query parameter: ${query}`);
   const { from, to } = context.req.query();
@@ -154,7 +144,7 @@ async function getRequests(ports: ApiPorts, context: Context): Promise<Response>
     context.req.raw.signal,
   );
   const items = page.requests.map(requestJson);
-  const next = page.nextBeforeSeq?.toString() ?? null;
+  const next = nextListCursor(page);
   if (!csv) return context.json({ items, next_cursor: next });
   return context.body(requestsCsv(items), 200, {
     "content-type": "text/csv; charset=utf-8; header=present",

@@ -9,15 +9,27 @@ import {
   valuesQuery,
 } from "../../core/pricing/view/usage-reports.ts";
 import { findZone, type ZoneCalendar } from "../../core/values/zone.ts";
-import type { UsageAnswer, UsageDimension, UsageForecast, UsageValues } from "../../core/wire/usage.ts";
+import {
+  USAGE_DIMENSIONS,
+  type UsageAnswer,
+  type UsageDimension,
+  type UsageForecast,
+  type UsageValues,
+} from "../../core/wire/usage.ts";
 import type { UsageResult } from "../../pages/usage-host.ts";
 import type { ApiPorts } from "./api-ports.ts";
 
 /** The dependencies of reading usage. */
 export type UsagePorts = Pick<ApiPorts, "store" | "clock" | "turn">;
 
-/** The dimensions that requests of one machine do not have. */
-const CLOUD_DIMENSIONS: readonly (UsageDimension | null)[] = ["machine", "person"];
+/** Whether only a cloud knows a dimension: all requests of a machine are of one machine and person. */
+export const isCloudDimension = (dimension: UsageDimension): boolean =>
+  dimension === "machine" || dimension === "person";
+
+/** The dimensions of a machine's requests. */
+export const LOCAL_DIMENSIONS: readonly UsageDimension[] = USAGE_DIMENSIONS.filter(
+  (dimension) => !isCloudDimension(dimension),
+);
 
 /** Answers a usage query from the local database. */
 export async function readUsageAnswer(
@@ -26,8 +38,8 @@ export async function readUsageAnswer(
   notices: readonly UsageNotice[] = [],
 ): Promise<UsageResult<UsageAnswer>> {
   const { store, clock, turn } = ports;
-  const missing = [query.by, query.thenBy, ...query.filters.map(({ dimension }) => dimension)].find((each) =>
-    CLOUD_DIMENSIONS.includes(each),
+  const missing = [query.by, query.thenBy, ...query.filters.map(({ dimension }) => dimension)].find(
+    (each) => each !== null && isCloudDimension(each),
   );
   if (missing != null) return noDimension(missing);
   const planned = planUsage(query, { now: clock.now(), zone: zoneOf(query) });
@@ -71,7 +83,7 @@ export async function readUsageValues(
   dimension: UsageDimension,
   text: string,
 ): Promise<UsageResult<UsageValues>> {
-  if (CLOUD_DIMENSIONS.includes(dimension)) return noDimension(dimension);
+  if (isCloudDimension(dimension)) return noDimension(dimension);
   const planned = planUsage(valuesQuery(query, dimension), { now: clock.now(), zone: zoneOf(query) });
   if (!planned.ok) return planned;
   return { ok: true, value: listValues(dimension, await store.reports.readUsage(planned.plan, turn), text) };

@@ -9,14 +9,14 @@ import { CLIENT_FILES, type NavigationItem } from "../../pages/frame.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderTools } from "../../pages/tools.ts";
 import { USAGE_PAGES } from "../../pages/usage-pages.ts";
-import { readView, type View, viewParameters } from "../../pages/view.ts";
+import { viewParameters } from "../../pages/view.ts";
 import { type BudgetLines, renderBudgetPanel } from "../../pages/views/budgets.ts";
 import { COVERAGE_VIEW, renderCoverage } from "../../pages/views/coverage.ts";
 import { renderLimits } from "../../pages/views/limits.ts";
 import { renderNow } from "../../pages/views/now.ts";
 import { renderPrivacy } from "../../pages/views/privacy.ts";
 import { adviceOf, renderNoRequest, renderRequest } from "../../pages/views/request.ts";
-import { REQUESTS_VIEW, renderRequests, toRequestParameters } from "../../pages/views/requests.ts";
+import { type RequestsView, readRequestsView, renderRequests } from "../../pages/views/requests.ts";
 import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
 import { renderSessions, SESSIONS_VIEW } from "../../pages/views/sessions.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
@@ -25,11 +25,12 @@ import { requestsCsv } from "../api/requests-csv.ts";
 import { lastPulls } from "../api/unpriced-models.ts";
 import { budgetViews } from "../budgets/budget-views.ts";
 import { readLimitViews } from "../limits/limit-views.ts";
+import { nextListCursor } from "../store/list-cursor.ts";
 import { readLocalPeriod } from "./page-period.ts";
 import { readCoverage } from "./read-coverage.ts";
 import { readNow } from "./read-now.ts";
 import { readPrivacy } from "./read-privacy.ts";
-import { readRequests, requestListQuery } from "./read-requests.ts";
+import { LOCAL_REQUESTS, readRequests, requestListQuery, requestsApiPath } from "./read-requests.ts";
 import { readSession, readSessions } from "./read-sessions.ts";
 import { parametersOf, placeOf, showPage, toolsOf, viewOf } from "./show-page.ts";
 import { answerStatement } from "./statement.ts";
@@ -75,24 +76,19 @@ async function showNow(ports: ApiPorts, context: Context) {
 }
 
 async function showRequests(ports: ApiPorts, context: Context) {
-  const view = readView(REQUESTS_VIEW, toRequestParameters(parametersOf(context)));
+  const view = readRequestsView(LOCAL_REQUESTS, parametersOf(context));
   const format = context.req.query("format");
   if (format === "csv" || format === "json") return sendRequests(ports, context, view, format);
   const answer = await readRequests(ports, view, context.req.raw.signal);
   const parameters = viewParameters(view);
   const file = (as: string) => `/requests?${new URLSearchParams([...parameters, ["format", as]])}`;
-  const { from, to } = readLocalPeriod(view, ports.clock.now());
-  const query = new URLSearchParams([
-    ["from", new Date(from).toISOString()],
-    ["to", new Date(to).toISOString()],
-    ...[...parameters].filter(([name]) => !["period", "from", "to"].includes(name)),
-  ]);
+  const period = readLocalPeriod(view, ports.clock.now());
   return showPage(ports, context, {
     heading: "Requests",
     path: "/requests",
     controls: renderPeriods(view),
     main: renderRequests(answer, view, placeOf(ports)),
-    tools: toolsOf(context, `/v1/requests?${query}`, {
+    tools: toolsOf(context, requestsApiPath(view, period), {
       csv: file("csv"),
       json: file("json"),
       command: "meter requests",
@@ -101,13 +97,13 @@ async function showRequests(ports: ApiPorts, context: Context) {
 }
 
 /** Answers with the requests of a view as a file. */
-async function sendRequests(ports: ApiPorts, context: Context, view: View, format: "csv" | "json") {
+async function sendRequests(ports: ApiPorts, context: Context, view: RequestsView, format: "csv" | "json") {
   const { store, turn, clock } = ports;
   const query = requestListQuery(view, readLocalPeriod(view, clock.now()), MAX_FILE_ROWS);
   const page = await store.records.list(query, turn, context.req.raw.signal);
   const items = page.requests.map(requestJson);
   context.header("content-disposition", `attachment; filename="requests.${format}"`);
-  if (format === "json") return context.json({ items, next_cursor: page.nextBeforeSeq?.toString() ?? null });
+  if (format === "json") return context.json({ items, next_cursor: nextListCursor(page) });
   return context.body(requestsCsv(items), 200, { "content-type": "text/csv; charset=utf-8; header=present" });
 }
 

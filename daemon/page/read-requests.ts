@@ -1,58 +1,65 @@
+import { printRequestQuery } from "../../core/pricing/view/request-query.ts";
+import { DEFAULT_USAGE_QUERY } from "../../core/pricing/view/usage-query.ts";
 import type { PagePeriod } from "../../pages/page-period.ts";
-import { filterValue, type View } from "../../pages/view.ts";
-import type { RequestsAnswer } from "../../pages/views/requests.ts";
+import { type RequestsAnswer, type RequestsView, requestsSpec } from "../../pages/views/requests.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
+import { LOCAL_DIMENSIONS, readUsageAnswer } from "../api/read-usage.ts";
+import { nextListCursor, parseListCursor } from "../store/list-cursor.ts";
 import type { RequestListQuery } from "../store/port/records.ts";
 import type { ReportColumn, ReportRow } from "../store/port/reports.ts";
-import { parseRequestStatus } from "../store/request-status.ts";
 import { readLocalPeriod } from "./page-period.ts";
+
+/** The list of a machine's requests. */
+export const LOCAL_REQUESTS = requestsSpec("/requests", LOCAL_DIMENSIONS);
 
 /** The rows of one page. */
 const PAGE_ROWS = 50;
 
-/** The columns that have a menu of their values. */
-const MENUS = ["project", "model", "client"] as const;
+/** The columns that have a menu of their values. Whole days have sums by each of them. */
+const MENUS = ["project", "model", "provider", "client"] as const;
+
+/** The filters whose requests the rollups count. */
+const COUNTED: readonly string[] = [
+  ...["project", "branch", "model", "provider", "client", "status", "http_status", "error", "billing"],
+  ...["cost", "tokens", "source"],
+];
 
 /** The most values of a filter that a menu has. */
 const MAX_CHOICES = 100;
 
-/** Returns the query of a list of requests, with the view's filters and period. */
-export function requestListQuery(view: View, period: PagePeriod, limit = PAGE_ROWS): RequestListQuery {
-  const { cursor = "", billing = "" } = view.values;
-  const status = view.values.http || view.values.status || "";
-  const filters: Pick<RequestListQuery, "project" | "model" | "provider" | "client"> = {};
-  for (const name of ["project", "model", "provider", "client"] as const) {
-    const value = filterValue(view, name);
-    if (value !== undefined) filters[name] = value;
-  }
-  const parsed = status === "" ? null : parseRequestStatus(status);
-  return {
-    ...filters,
-    ...(parsed !== null && { status: parsed }),
-    ...(billing !== "" && { billing: billing as NonNullable<RequestListQuery["billing"]> }),
-    from: period.from,
-    to: period.to,
-    beforeSeq: /^\d{1,15}$/.test(cursor) ? Number(cursor) : null,
-    limit,
-  };
+/** Returns the query of a list of requests, with the view's filters, order and period. */
+export function requestListQuery(
+  { query, values }: RequestsView,
+  { from, to }: PagePeriod,
+  limit = PAGE_ROWS,
+): RequestListQuery {
+  const cursor = parseListCursor(values.cursor ?? "", query.sort);
+  return { ...query, ...(cursor ?? { beforeSeq: null }), from, to, limit };
+}
+
+/** Returns the address of the API that lists the requests of a view. */
+export function requestsApiPath({ query }: RequestsView, { from, to }: PagePeriod): string {
+  const period = `from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
+  return `/v1/requests?${[period, printRequestQuery(query)].filter((part) => part !== "").join("&")}`;
 }
 
 /** Reads one page of requests. */
 export async function readRequests(
-  { store, turn, clock }: ApiPorts,
-  view: View,
+  ports: ApiPorts,
+  view: RequestsView,
   signal: AbortSignal,
 ): Promise<RequestsAnswer> {
+  const { store, turn, clock } = ports;
   const period = readLocalPeriod(view, clock.now());
   const page = await store.records.list(requestListQuery(view, period), turn, signal);
   const { from, to } = period;
-  const [total = [], ...lists] = await store.reports.readEach(["total", ...MENUS], { from, to });
+  const lists = await store.reports.readEach([...MENUS], { from, to });
   return {
     requests: page.requests,
-    nextCursor: page.nextBeforeSeq?.toString() ?? null,
+    nextCursor: nextListCursor(page),
     periodWords: period.words,
     choices: Object.fromEntries(MENUS.map((name, at) => [name, listChoices(lists[at] ?? [])])),
-    total: await countRequests(store, view, period, total[0]),
+    total: await countRequests(ports, view, period),
   };
 }
 
@@ -71,27 +78,15 @@ const listChoices = (rows: readonly ReportRow[]): readonly string[] =>
     .slice(0, MAX_CHOICES)
     .sort();
 
-/** Counts the requests of a view from the rollups; null for filters that they do not have. `all` is the sum of the period. */
+/** Counts the requests of a view from the rollups; null for what they do not count. */
 async function countRequests(
-  { reports }: Pick<ApiPorts["store"], "reports">,
-  view: View,
+  ports: ApiPorts,
+  { query: { filters, text } }: RequestsView,
   { from, to }: PagePeriod,
-  all: ReportRow | undefined,
 ): Promise<number | null> {
-  const { status, billing } = view.values;
-  if (filterValue(view, "client") !== undefined || billing !== "" || view.values.http !== "") return null;
-  const names = ["project", "model", "provider"] as const;
-  const filters = Object.fromEntries(
-    names.flatMap((name) => {
-      const value = filterValue(view, name);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
-  const isFiltered = Object.keys(filters).length > 0;
-  const [row] = isFiltered ? await reports.read({ by: "total", from, to, ...filters }) : [all];
-  if (row === undefined) return 0;
-  if (status === "failed") return row.errors;
-  if (status === "ok") return row.requests - row.errors;
-  if (status === "unpriced") return row.unpriced;
-  return status === "incomplete" ? row.incomplete : row.requests;
+  if (text !== null || !filters.every(({ dimension }) => COUNTED.includes(dimension))) return null;
+  const period = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+  const sums = { ...DEFAULT_USAGE_QUERY, period, compare: "none", bucket: "none", filters } as const;
+  const answer = await readUsageAnswer(ports, sums);
+  return answer.ok ? answer.value.totals.requests : null;
 }

@@ -1,33 +1,19 @@
 import type { Context } from "hono";
 import { formatOrigins, originsOfNamesakes } from "../../core/metering/attribution/list-origins.ts";
 import { distinctFixes } from "../../core/pricing/price-fix.ts";
-import { USAGE_DIMENSIONS, type UsageDimension } from "../../core/wire/usage.ts";
 import type { UsageHost } from "../../pages/usage-host.ts";
 import type { ShowUsagePage } from "../../pages/usage-pages.ts";
 import { adviceOf } from "../../pages/views/request.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
-import { readUsageAnswer, readUsageBreakdowns, readUsageForecast } from "../api/read-usage.ts";
+import {
+  LOCAL_DIMENSIONS,
+  readUsageAnswer,
+  readUsageBreakdowns,
+  readUsageForecast,
+} from "../api/read-usage.ts";
 import { readUnpricedModels } from "../api/unpriced-models.ts";
 import { listFirstSteps } from "./read-now.ts";
 import { parametersOf, placeOf, showPage, toolsOf } from "./show-page.ts";
-
-/** The dimensions that the daemon has. */
-const DIMENSIONS: readonly UsageDimension[] = USAGE_DIMENSIONS.filter(
-  (dimension) => dimension !== "machine" && dimension !== "person",
-);
-
-/** The dimensions that the list of requests can filter by. */
-const LISTED: readonly UsageDimension[] = [
-  "project",
-  "model",
-  "provider",
-  "client",
-  "billing",
-  "status",
-  "cost",
-  "tokens",
-  "http_status",
-];
 
 /** How many fixes of missing prices the overview shows at most. */
 const MAX_PRICE_FIXES = 3;
@@ -45,9 +31,8 @@ export function createUsageHost(ports: ApiPorts, context: Context): UsageHost {
   const { store } = ports;
   return {
     ...placeOf(ports),
-    dimensions: DIMENSIONS,
+    dimensions: LOCAL_DIMENSIONS,
     breakdowns: ["project", "model", "client", "provider"],
-    listed: LISTED,
     readUsage: (query) => readUsageAnswer(ports, query),
     readBreakdowns: (query, dimensions) => readUsageBreakdowns(ports, query, dimensions),
     readForecast: (query) => readUsageForecast(ports, query),

@@ -66,6 +66,7 @@ export const REQUEST_COLUMNS = {
   session_id: "session_id",
   agent_id: "agent_id",
   client_version: "client_version",
+  request_kind: "request_kind",
 } as const satisfies Readonly<Record<string, string>>;
 
 /** A column that only requests have. */

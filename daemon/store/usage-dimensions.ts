@@ -69,6 +69,7 @@ const DIMENSIONS: Readonly<Record<UsageDimension, Dimension>> = {
     sql: (column) => `CASE WHEN ${column("incomplete")} THEN 'incomplete' ELSE 'complete' END`,
   },
   source: ofColumn("record_source"),
+  kind: ofColumn("request_kind"),
   machine: unknown,
   person: unknown,
 };

@@ -5,12 +5,12 @@ import { UNKNOWN } from "../../core/values/text/format-count.ts";
 import { USAGE_METRICS, type UsageAnswer, type UsageDimension } from "../../core/wire/usage.ts";
 import { heatLevel } from "../chart/heatmap.ts";
 import { highestOf } from "../chart/scale.ts";
+import { DIMENSION_NAMES } from "../dimension-names.ts";
 import { formatShare } from "../figures.ts";
 import type { Html } from "../html.ts";
 import { renderState } from "../states.ts";
 import {
   type CaveatLinks,
-  DIMENSION_NAMES,
   dimensionMenu,
   METRIC_NAMES,
   metricMenu,
@@ -31,8 +31,8 @@ export interface ExploreAnswer {
   /** The dimensions that the host has. */
   readonly dimensions: readonly UsageDimension[];
   readonly links: CaveatLinks & {
-    /** Returns the address of the requests of a query; null if the list has no such filter. */
-    readonly list: (query: UsageQuery) => string | null;
+    /** Returns the address of the requests of a query. */
+    readonly list: (query: UsageQuery) => string;
   };
 }
 
@@ -87,7 +87,7 @@ type Row = UsageAnswer["rows"][number];
 type Value = Pick<Row, "key" | "label" | "totals" | "other_values">;
 
 /** Renders rows by columns, with the totals of both. */
-function renderPivot(usage: UsageAnswer, view: UsageView, list: (query: UsageQuery) => string | null): Html {
+function renderPivot(usage: UsageAnswer, view: UsageView, list: (query: UsageQuery) => string): Html {
   const { rows, columns, metric, by, then_by } = usage;
   const amountOf = ({ totals }: Pick<Value, "totals">) => metricOf(parseSums(totals), metric);
   const highest = highestOf(rows.flatMap(({ cells }) => cells.map((cell) => amountOf(cell) ?? 0n)));
@@ -108,7 +108,7 @@ function renderPivot(usage: UsageAnswer, view: UsageView, list: (query: UsageQue
     const isSingle =
       row.other_values === null && column.other_values === null && by !== null && then_by !== null;
     const both = isSingle ? withFilter(withFilter(view.query, by, row.key), then_by, column.key) : null;
-    const href = both === null ? null : (list(both) ?? usageHref(view, both));
+    const href = both === null ? null : list(both);
     return html`<td class="num cell-${heatLevel(value ?? 0n, highest)}">${href === null ? shown : html`<a href="${href}">${shown}</a>`}</td>`;
   };
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${describeQuery(usage, false)} as a table"><table class="pivot" aria-label="${describeQuery(usage, false)}">

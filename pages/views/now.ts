@@ -64,7 +64,7 @@ export function renderNow(answer: NowAnswer, place: PagePlace): Html {
     <div id="limits" data-live>${limits.length === 0 ? "" : html`<section class="panel" aria-labelledby="limits-title"><div class="head"><h2 id="limits-title">Limits</h2><a href="${pageHref(place.base, "/limits")}">All limits</a></div>${renderLimitTable(limits, place)}</section>`}</div>
     <div id="running" data-live>${calls.length === 0 ? "" : renderCalls(calls)}</div>
     <section class="panel" aria-labelledby="hour-title"><div class="head"><h2 id="hour-title">Last 60 minutes</h2><span class="quiet">cost per minute</span></div><div id="minutes" data-live>${renderMinutes(answer, place)}</div></section>
-    <section class="panel" aria-labelledby="latest-title"><div class="head"><h2 id="latest-title">Latest requests</h2><a href="${pageHref(place.base, "/requests")}">All requests</a></div><div id="latest" data-live>${renderRequestTable("Latest requests", latest, place)}</div></section>`;
+    <section class="panel" aria-labelledby="latest-title"><div class="head"><h2 id="latest-title">Latest requests</h2><a href="${pageHref(place.base, "/requests")}">All requests</a></div><div id="latest" data-live>${renderRequestTable({ label: "Latest requests", requests: latest }, place)}</div></section>`;
 }
 
 const renderCalls = (calls: readonly RunningCall[]): Html =>

@@ -10,6 +10,7 @@ import type { UsageAnswer, UsageDimension, UsageForecast, UsageMetric } from "..
 import { type Bar, renderBars } from "../chart/bars.ts";
 import { type HeatCell, renderHeatmap } from "../chart/heatmap.ts";
 import { renderMeter } from "../chart/meter.ts";
+import { DIMENSION_NAMES } from "../dimension-names.ts";
 import { formatChange, formatShare, renderShortCount, renderUsd } from "../figures.ts";
 import { formatPermille, formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
@@ -17,7 +18,6 @@ import { type FirstStep, renderFirstRun, renderState } from "../states.ts";
 import {
   type CaveatLinks,
   comparisonMenu,
-  DIMENSION_NAMES,
   dimensionMenu,
   filterMenu,
   formatMetric,

@@ -13,7 +13,7 @@ import { type PagePlace, pageHref } from "../page-place.ts";
 import { renderState } from "../states.ts";
 import { renderTime } from "../times.ts";
 import { sessionHref } from "./links.ts";
-import { renderOutcome } from "./request-table.ts";
+import { renderOutcome } from "./request-parts.ts";
 import type { ShownRequest } from "./shown-request.ts";
 
 /** One request with the calculation of its cost. */

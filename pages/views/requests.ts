@@ -1,57 +1,78 @@
 import { html } from "hono/html";
-import { BILLING_MODES } from "../../core/values/record-fields.ts";
-import { type NameOfValue, PERIOD_VALUES, renderChips, renderMenus, renderViewNotices } from "../filters.ts";
+import {
+  parseRequestQuery,
+  type RequestQuery,
+  toUsageParameter,
+} from "../../core/pricing/view/request-query.ts";
+import { BILLING_MODES, REQUEST_KINDS } from "../../core/values/record-fields.ts";
+import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import { MAX_SEARCH, REQUEST_SORTS } from "../../core/wire/queries.ts";
+import {
+  USAGE_COSTS,
+  USAGE_DIMENSIONS,
+  USAGE_STATUSES,
+  USAGE_TOKENS,
+  type UsageDimension,
+} from "../../core/wire/usage.ts";
+import { filterName } from "../dimension-names.ts";
+import { type Choice, type NameOfValue, PERIOD_VALUES, renderChips, renderViewNotices } from "../filters.ts";
 import type { Html } from "../html.ts";
-import type { PagePlace } from "../page-place.ts";
+import { type PagePlace, pageHref } from "../page-place.ts";
 import { renderEmpty } from "../states.ts";
-import { filterValue, type View, type ViewSpec, viewHref } from "../view.ts";
+import { readView, type View, type ViewSpec, viewHref, viewParameters } from "../view.ts";
+import { columnsOf, defaultColumnsOf, parseColumns } from "./request-columns.ts";
 import { renderRequestTable } from "./request-table.ts";
 import type { RequestSender, ShownRequest } from "./shown-request.ts";
 
-const requestsView = (filters: readonly string[]): ViewSpec => ({
-  path: "/requests",
-  keys: {
+/** A page that lists requests, with the dimensions that its host can filter by. */
+export function requestsSpec(path: string, dimensions: readonly UsageDimension[]): ViewSpec {
+  const keys = {
     period: PERIOD_VALUES,
     from: [],
     to: [],
-    status: ["", "ok", "failed", "unpriced", "incomplete"],
-    billing: ["", ...BILLING_MODES],
-    /** An HTTP status. */
-    http: [],
+    q: [],
+    sort: REQUEST_SORTS,
+    columns: [],
     cursor: [],
-  },
-  filters,
-});
+  };
+  return { path, keys, filters: dimensions, areUsage: true };
+}
 
-/** The list of a machine's requests. */
-export const REQUESTS_VIEW = requestsView(["project", "model", "provider", "client"]);
+const isCloudSpec = ({ filters }: ViewSpec): boolean => filters.includes("person");
 
-/** The list of a workspace's requests. */
-export const WORKSPACE_REQUESTS_VIEW = requestsView([
-  "project",
-  "model",
-  "provider",
-  "person",
-  "machine",
-  "session",
-]);
+/** The state of a list of requests. */
+export interface RequestsView extends View {
+  readonly query: RequestQuery;
+}
 
-/** The filters of usage that the status of a request stands for. */
-const STATUS_FILTERS: readonly (readonly [name: string, value: string])[] = [
-  ["cost", "unpriced"],
-  ["tokens", "incomplete"],
-];
-
-/** Returns the parameters with the page's own names for filters of usage, so that links from other pages list the same requests. */
-export function toRequestParameters(parameters: URLSearchParams): URLSearchParams {
+/** Reads a list's state from the parameters of an address. It takes the names of filters of other pages and of earlier lists. */
+export function readRequestsView(spec: ViewSpec, parameters: URLSearchParams, base = ""): RequestsView {
+  const isForm = parameters.has("form");
+  const columns = parseColumns(parameters.getAll("columns"), isCloudSpec(spec));
   const own = new URLSearchParams();
-  for (const [name, value] of parameters) {
-    const isStatus = STATUS_FILTERS.some(([filter, of]) => filter === name && of === value);
-    if (isStatus) own.set("status", value);
-    else if (name === "http_status") own.set("http", value);
-    else own.append(name, value);
+  for (const [key, value] of parameters) {
+    // An empty field of a form is not a filter, so a form names the filters by an unknown value.
+    const isLeftOut = key === "form" || key === "columns" || (isForm && value === "");
+    if (isForm && key === "unknown") own.append(value, "");
+    else if (!isLeftOut) own.append(...toUsageParameter([key, value]));
   }
-  return own;
+  const usual = defaultColumnsOf(isCloudSpec(spec)).map(({ name }) => name);
+  const chosen = columns.names.join();
+  if (chosen !== usual.join()) own.set("columns", chosen);
+  const view = readView(spec, own, base);
+  const { query, notices } = parseRequestQuery(viewParameters(view));
+  const isValid = (name: string, excludes: boolean) =>
+    query.filters.some(({ dimension, not }) => dimension === name && not === excludes);
+  return {
+    ...view,
+    filters: view.filters.filter(({ name, excludes }) => isValid(name, excludes)),
+    notices: [
+      ...view.notices,
+      ...notices.map(({ key, problem }) => `“${key}” is left out. ${problem}`),
+      ...columns.unknown.map((name) => `There is no column “${name.slice(0, 64)}”. It is left out.`),
+    ],
+    query,
+  };
 }
 
 /** One page of requests. */
@@ -72,84 +93,87 @@ export interface RequestsAnswer {
   readonly caveat?: string;
 }
 
-const STATUS_NAMES: Readonly<Record<string, string>> = {
-  "": "all",
-  ok: "succeeded",
-  failed: "failed",
-  unpriced: "unpriced",
-  incomplete: "incomplete usage",
+const SORT_NAMES: Readonly<Record<string, string>> = {
+  time: "time",
+  cost: "cost",
+  tokens: "tokens",
+  ms: "duration",
 };
 
-/** Renders the list of requests, the latest first. */
-export function renderRequests(answer: RequestsAnswer, view: View, place: PagePlace): Html {
+/** Renders the list of requests: the latest first, or those with the most of something. */
+export function renderRequests(answer: RequestsAnswer, view: RequestsView, place: PagePlace): Html {
   const { requests, nextCursor, senders, nameOf, caveat } = answer;
+  const isByTime = view.query.sort === "time";
   return html`${renderViewNotices(view)}
-    ${renderFilterMenus(answer, view)}
+    ${renderControls(answer, view)}
     ${renderChips(view, nameOf)}
     ${caveat === undefined ? "" : html`<div class="notice" role="note">${caveat}</div>`}
-    <p class="quiet" data-summary>${describeCount(answer)}</p>
+    <p class="quiet" data-summary>${describeCount(answer, view)}</p>
     <div id="list" data-live>${
       requests.length === 0
         ? renderEmpty(view, "requests", nameOf)
-        : html`<section class="panel">${renderRequestTable("Requests", requests, place, senders)}
-        <nav class="pages" aria-label="Pages of requests">${view.values.cursor === "" ? html`<span></span>` : html`<a href="${viewHref(view, { values: { cursor: "" } })}">Latest</a>`}${nextCursor === null ? html`<span class="quiet">The end.</span>` : html`<a href="${viewHref(view, { values: { cursor: nextCursor } })}" rel="next" data-key="ArrowRight">Earlier</a>`}</nav></section>`
+        : html`<section class="panel">${renderRequestTable({ label: "Requests", requests, senders, view }, place)}
+        <nav class="pages" aria-label="Pages of requests">${view.values.cursor === "" ? html`<span></span>` : html`<a href="${viewHref(view, { values: { cursor: "" } })}">${isByTime ? "Latest" : "First page"}</a>`}${nextCursor === null ? html`<span class="quiet">The end.</span>` : html`<a href="${viewHref(view, { values: { cursor: nextCursor } })}" rel="next" data-key="ArrowRight">${isByTime ? "Earlier" : "Next page"}</a>`}</nav></section>`
     }</div>`;
 }
 
-const describeCount = ({ requests, total, periodWords }: RequestsAnswer): string =>
-  total === null
-    ? `${requests.length} requests, ${periodWords}`
-    : `${requests.length.toLocaleString("en")} of ${total.toLocaleString("en")} requests, ${periodWords}`;
-
-/** Renders the menus of the filters: what the period has, and what is selected. */
-export function renderFilterMenus(
-  { choices, nameOf = () => null }: Pick<RequestsAnswer, "choices" | "nameOf">,
-  view: View,
-): Html {
-  const menus = view.spec.filters.flatMap((name) => {
-    const selected = filterValue(view, name) ?? "";
-    const values = [...new Set([...(choices[name] ?? []), ...(selected === "" ? [] : [selected])])];
-    return values.length === 0
-      ? []
-      : [
-          {
-            name,
-            label: FILTER_NAMES[name] ?? name,
-            selected,
-            choices: [
-              { value: "", name: "all" },
-              ...values.map((value) => ({ value, name: nameOf(name, value) ?? value })),
-            ],
-          },
-        ];
-  });
-  const keys = (["status", "billing"] as const).flatMap((name) =>
-    view.spec.keys[name] === undefined
-      ? []
-      : [
-          {
-            name,
-            label: name === "status" ? "Status" : "Billing",
-            selected: view.values[name] ?? "",
-            choices: view.spec.keys[name].map((value) => ({
-              value,
-              name: (name === "status" ? STATUS_NAMES[value] : value === "" ? "all" : value) ?? value,
-            })),
-          },
-        ],
-  );
-  return renderMenus(view, [...menus, ...keys]);
+function describeCount({ requests, total, periodWords }: RequestsAnswer, { query }: RequestsView): string {
+  const shown = requests.length;
+  const count =
+    total === null ? formatQuantity(shown, "request") : `${shown} of ${total.toLocaleString("en")} requests`;
+  const order = query.sort === "time" ? "" : `, most ${SORT_NAMES[query.sort]} first`;
+  return `${count}, ${periodWords}${order}`;
 }
 
-/** The names of filters in menus and headings. */
-export const FILTER_NAMES: Readonly<Record<string, string>> = {
-  project: "Project",
-  branch: "Branch",
-  model: "Model",
-  provider: "Provider",
-  client: "Program",
-  session: "Session",
-  agent: "Agent",
-  machine: "Machine",
-  person: "Person",
+/** The values of filters that have few. */
+const FEW_VALUES: Readonly<Partial<Record<UsageDimension, readonly string[]>>> = {
+  status: USAGE_STATUSES,
+  cost: USAGE_COSTS,
+  tokens: USAGE_TOKENS,
+  billing: BILLING_MODES,
+  kind: REQUEST_KINDS,
 };
+
+/** The filters that are typed: they have many values. */
+const TYPED: readonly UsageDimension[] = ["branch", "session", "http_status", "error"];
+
+/** Renders the search, the order, the filters that can be added, and the columns. */
+function renderControls({ choices, nameOf = () => null }: RequestsAnswer, view: RequestsView): Html {
+  const dimensions = USAGE_DIMENSIONS.filter((dimension) => view.spec.filters.includes(dimension));
+  const menus = dimensions.flatMap((dimension) => {
+    const values = FEW_VALUES[dimension] ?? choices[dimension] ?? [];
+    const own = values.map((value): Choice => ({ value, name: nameOf(dimension, value) ?? value }));
+    return values.length === 0 ? [] : [renderSelect(dimension, filterName(dimension), "", [ANY, ...own])];
+  });
+  const typed = TYPED.filter((dimension) => dimensions.includes(dimension));
+  const sorts = REQUEST_SORTS.map((value): Choice => ({ value, name: SORT_NAMES[value] ?? value }));
+  return html`<form class="bar" method="get" action="${pageHref(view.base, view.spec.path)}">
+    ${renderKept(view, ["q", "sort"])}
+    <label>Search <input type="search" id="menu-q" name="q" value="${view.query.text ?? ""}" maxlength="${MAX_SEARCH}"></label>
+    ${renderSelect("sort", "Sort by", view.query.sort, sorts)}
+    <button>Show</button>
+    <details id="filters"><summary>Add a filter</summary><div>${menus}${typed.map((dimension) => html`<label>${filterName(dimension)} <input id="menu-${dimension}" name="${dimension}" maxlength="256"></label>`)}</div></details>
+  </form>${renderColumnChoice(view)}`;
+}
+
+const ANY: Choice = { value: "", name: "any" };
+
+const renderSelect = (name: string, label: string, selected: string, choices: readonly Choice[]): Html =>
+  html`<label>${label} <select id="menu-${name}" name="${name}">${choices.map(({ value, name: text }) => html`<option value="${value}"${value === selected ? html` selected` : ""}>${text}</option>`)}</select></label>`;
+
+/** Renders the rest of a view as hidden fields of a form. */
+const renderKept = (view: View, own: readonly string[]): Html =>
+  html`${[...viewParameters(view, { values: {} }), ["form", "1"] as const]
+    .filter(([name]) => !own.includes(name))
+    .map(([name, value]) => (value === "" ? ["unknown", name] : [name, value]))
+    .map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}`;
+
+function renderColumnChoice(view: RequestsView): Html {
+  const isCloud = isCloudSpec(view.spec);
+  const chosen = view.values.columns === "" ? null : (view.values.columns ?? "").split(",");
+  const shown = chosen ?? defaultColumnsOf(isCloud).map(({ name }) => name);
+  return html`<form class="bar" method="get" action="${pageHref(view.base, view.spec.path)}">
+    ${renderKept(view, ["columns"])}
+    <details id="columns"><summary>Columns</summary><div class="checks">${columnsOf(isCloud).map(({ name, heading }) => html`<label><input type="checkbox" name="columns" value="${name}"${shown.includes(name) ? html` checked` : ""}> ${heading}</label>`)}<button>Show these</button>${chosen === null ? "" : html`<a href="${viewHref(view, { values: { columns: "" } })}">The usual ones</a>`}</div></details>
+  </form>`;
+}

@@ -22,7 +22,7 @@ import { renderState } from "../states.ts";
 import { formatTimeOfDay, renderTime } from "../times.ts";
 import { type View, type ViewSpec, viewHref } from "../view.ts";
 import { requestHref } from "./links.ts";
-import { cacheShare, renderOutcome, renderRequestCost } from "./request-table.ts";
+import { cacheShare, renderOutcome, renderRequestCost } from "./request-parts.ts";
 import type { SessionLine } from "./sessions.ts";
 import type { ShownRequest } from "./shown-request.ts";
 

@@ -3,7 +3,13 @@ import type { CostSplit } from "../../core/pricing/cost-split.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatShare, formatSpan, renderUsd } from "../figures.ts";
-import { type NameOfValue, PERIOD_VALUES, renderChips, renderViewNotices } from "../filters.ts";
+import {
+  type NameOfValue,
+  PERIOD_VALUES,
+  renderChips,
+  renderFilterMenus,
+  renderViewNotices,
+} from "../filters.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
 import type { PagePlace } from "../page-place.ts";
@@ -11,7 +17,6 @@ import { renderEmpty, renderState } from "../states.ts";
 import { renderTime } from "../times.ts";
 import { type View, type ViewSpec, viewHref } from "../view.ts";
 import { sessionHref } from "./links.ts";
-import { renderFilterMenus } from "./requests.ts";
 import type { RequestSender } from "./shown-request.ts";
 
 const sessionsView = (filters: readonly string[]): ViewSpec => ({

@@ -1,7 +1,14 @@
+import {
+  parseRequestQuery,
+  printRequestQuery,
+  type RequestQuery,
+} from "../../../core/pricing/view/request-query.ts";
 import { isWithinReach } from "../../../core/privacy/retention/windows.ts";
 import { isUuid } from "../../../core/values/uuid.ts";
 import { problem } from "../../http/problem.ts";
-import { findTrace, listTraces } from "../../store/reads/traces.ts";
+import type { OrRefusal } from "../../http/read-payload.ts";
+import { findTrace, isListId, listTraces, MAX_SORTED_PERIOD_MS } from "../../store/reads/traces.ts";
+import { isCloudDimension } from "../../store/reads/usage-data.ts";
 import type { ApiCall, ApiHandlers } from "../api-call.ts";
 import { createPaging } from "./paging.ts";
 import { readNames } from "./read-names.ts";
@@ -27,19 +34,29 @@ export const traceHandlers = {
 } satisfies Partial<ApiHandlers>;
 
 async function listPage(
-  { parts, workspace, query, answer }: ApiCall<"GET /v1/workspaces/:ws/traces">,
+  { parts, workspace, query, context, answer }: ApiCall<"GET /v1/workspaces/:ws/traces">,
   endpoint: "traces" | "audit_requests",
 ): Promise<Response> {
   const { workspaceId } = workspace;
-  const { cursor, limit, ...asked } = query;
-  const period = parsePeriod(endpoint, asked, workspace, parts.clock.now());
+  const { cursor, limit, from: statedFrom, to: statedTo } = query;
+  const period = parsePeriod(endpoint, query, workspace, parts.clock.now());
   if (!period.ok) return period.refusal;
-  const paging = createPaging({ workspaceId, query: { endpoint, ...asked } }, isUuid, parts.sha256);
+  const asked = readListQuery(new URL(context.req.url).searchParams);
+  if (!asked.ok) return asked.refusal;
+  const { from, to, stated } = period.value;
+  const { sort } = asked.value;
+  if (sort !== "time" && to - from > MAX_SORTED_PERIOD_MS) return problem("period_too_long");
+  const bound = { endpoint, from: statedFrom, to: statedTo, query: printRequestQuery(asked.value) };
+  const paging = createPaging({ workspaceId, query: bound }, (id) => isListId(id, sort), parts.sha256);
   const after = paging.read(cursor);
   if (!after.ok) return after.refusal;
-  const { from, to, stated } = period.value;
-  const bounds = { from, to, after: after.value, limit, filter: asked };
-  const page = await listTraces(parts.db, workspaceId, bounds);
+  const page = await listTraces(parts.db, workspaceId, {
+    from,
+    to,
+    after: after.value,
+    limit,
+    query: asked.value,
+  });
   const userIds = page.rows.map(({ user_id }) => user_id);
   const names = await readNames(parts.accounts, userIds);
   return answer(200, {
@@ -47,4 +64,17 @@ async function listPage(
     items: page.rows.map((row) => toTraceSummary(row, names)),
     next_cursor: paging.next(page),
   });
+}
+
+/** Parses the filters, the text and the order. A filter that a cloud does not have is refused. */
+function readListQuery(parameters: URLSearchParams): OrRefusal<RequestQuery> {
+  const { query, notices } = parseRequestQuery(parameters);
+  const unknown = query.filters.filter(({ dimension }) => !isCloudDimension(dimension));
+  const errors = [
+    ...notices.map(({ key, problem: text }) => ({ field: key, problem: text })),
+    ...unknown.map(({ dimension }) => ({ field: dimension, problem: "The cloud does not receive it." })),
+  ];
+  return errors.length === 0
+    ? { ok: true, value: query }
+    : { ok: false, refusal: problem("wrong_shape", { errors }) };
 }

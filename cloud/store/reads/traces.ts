@@ -1,19 +1,18 @@
-import { type Selectable, sql, type Transaction } from "kysely";
-import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
-import type { TracesQuery } from "../../../core/wire/queries.ts";
+import { type RawBuilder, type Selectable, sql, type Transaction } from "kysely";
+import type { RequestQuery } from "../../../core/pricing/view/request-query.ts";
+import { isUuid } from "../../../core/values/uuid.ts";
+import type { CursorPosition } from "../../../core/wire/cursor.ts";
+import { formatInstant } from "../../../core/wire/instant.ts";
+import type { RequestSort } from "../../../core/wire/queries.ts";
 import type { CloudDatabase } from "../open-database.ts";
-import { FAILED } from "../rollups.ts";
 import type { CloudSchema, RequestRow } from "../schema.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
 import { inReadScope } from "./read-scope.ts";
-import { UNPRICED } from "./usage-data.ts";
+import { matchRequests } from "./usage-data.ts";
 import type { Span } from "./usage-spans.ts";
 
 /** A stored request with its machine's name: the one that people gave it, else the host name. */
 export type TraceRow = Selectable<RequestRow> & { readonly hostname: string | null };
-
-/** The filters of a list of requests. An empty project selects requests without one. */
-export type TraceFilter = Omit<TracesQuery, "from" | "to" | "cursor" | "limit">;
 
 /** Selects a workspace's requests, with the names of their machines. */
 export function selectTraces(trx: Transaction<CloudSchema>, workspaceId: string) {
@@ -27,42 +26,85 @@ export function selectTraces(trx: Transaction<CloudSchema>, workspaceId: string)
     .where("r.workspace_id", "=", workspaceId);
 }
 
-/** Lists the requests of a period, newest first, then by descending id. */
+const TOKENS = [
+  "prompt_tokens",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "completion_tokens",
+  "thinking_tokens",
+];
+
+/** SQL over `requests` for what a list is sorted by; -1 if it is unknown. */
+const SORT_KEYS: Readonly<Record<Exclude<RequestSort, "time">, string>> = {
+  cost: "coalesce(cost_pico_usd, -1)::numeric",
+  tokens: `(case when coalesce(${TOKENS.join(", ")}) is null then -1
+    else ${TOKENS.map((column) => `coalesce(${column}, 0)`).join(" + ")} end)::numeric`,
+  ms: "coalesce(latency_ms, -1)::numeric",
+};
+
+/** SQL over `requests` for the text that is searched in. */
+const SEARCHED = "lower(concat_ws(chr(10), project, git_branch, model, provider, error_class))";
+
+/** The longest period of a list that is not sorted by time: all of its requests are read. Decision: a month, as in analytics. */
+export const MAX_SORTED_PERIOD_MS = 32 * 86_400_000;
+
+/** In a list that is not sorted by time, the id of a position has the value before it. */
+const SORTED_ID = /^(-?\d{1,40}):(.+)$/;
+
+/** Whether a cursor of a list may have this id. */
+export const isListId = (id: string, sort: RequestSort): boolean =>
+  isUuid(sort === "time" ? id : (SORTED_ID.exec(id)?.[2] ?? ""));
+
+/**
+ * Lists the requests of a period, newest first, then by descending id; or those with the most of something first, and the unknown
+ * ones last.
+ */
 export async function listTraces(
   db: CloudDatabase,
   workspaceId: string,
-  options: Span & PageRequest & { readonly filter: TraceFilter },
+  options: Span & PageRequest & { readonly query: RequestQuery },
 ): Promise<Page<TraceRow>> {
-  const { from, to, after, limit, filter } = options;
-  const rows = await inReadScope(db, { workspaceId }, async (trx) => {
-    let query = selectTraces(trx, workspaceId)
-      .where("r.requested_at", ">=", from)
-      .where("r.requested_at", "<", to);
-    if (after !== null) {
-      query = query.where(
-        sql<boolean>`(r.requested_at, r.request_id) < (${after.at}::timestamptz, ${after.id}::uuid)`,
-      );
-    }
-    const { project, model, provider, status, billing, session, machine, user } = filter;
-    if (project !== null) query = query.where(sql<boolean>`coalesce(r.project, '') = ${project}`);
-    if (model !== null) query = query.where("r.model", "=", model);
-    if (provider !== null) query = query.where("r.provider", "=", provider);
-    if (user !== null) query = query.where("r.user_id", "=", user);
-    if (machine !== null) query = query.where("r.machine_id", "=", machine);
-    if (session !== null) query = query.where("r.session_id", "=", session);
-    if (billing !== null) query = query.where(sql<boolean>`${sql.raw(EFFECTIVE_BILLING_SQL)} = ${billing}`);
-    if (status === "ok") query = query.where(sql<boolean>`${sql.raw(FAILED)} is not true`);
-    else if (status === "failed") query = query.where(sql<boolean>`${sql.raw(FAILED)} is true`);
-    else if (status === "unpriced") query = query.where(sql<boolean>`${sql.raw(UNPRICED)}`);
-    else if (status === "incomplete") query = query.where("r.tokens_complete", "is", false);
-    else if (status !== null) query = query.where("r.http_status", "=", Number(status));
-    return await query
-      .orderBy("r.requested_at", "desc")
-      .orderBy("r.request_id", "desc")
-      .limit(limit + 1)
-      .execute();
-  });
-  return toPage(rows, limit, (row) => ({ at: row.requested_at, id: row.request_id }));
+  const { limit, query } = options;
+  const { rows } = await inReadScope(db, { workspaceId }, (trx) =>
+    selectPage(workspaceId, options).execute(trx),
+  );
+  return toPage(rows, limit, ({ requested_at, request_id, sort_key }) => ({
+    at: requested_at,
+    id: query.sort === "time" ? request_id : `${sort_key}:${request_id}`,
+  }));
+}
+
+/** A row of a list, with what it is sorted by. */
+type SortedRow = TraceRow & { readonly sort_key: string | null };
+
+function selectPage(
+  workspaceId: string,
+  { from, to, after, limit, query }: Parameters<typeof listTraces>[2],
+): RawBuilder<SortedRow> {
+  const { filters, text, sort } = query;
+  const key = sort === "time" ? null : SORT_KEYS[sort];
+  const order = (alias: string, keyed: string | null) =>
+    sql.raw(`${keyed === null ? "" : `${keyed} desc, `}${alias}requested_at desc, ${alias}request_id desc`);
+  const found = text === null ? sql`` : sql` and position(lower(${text}::text) in ${sql.raw(SEARCHED)}) > 0`;
+  return sql<SortedRow>`
+    select r.*, coalesce(m.label, m.hostname) as hostname from (
+      select *, ${sql.raw(key ?? "null::text")} as sort_key from requests
+      where workspace_id = ${workspaceId}::uuid
+        and requested_at >= ${formatInstant(from)}::timestamptz and requested_at < ${formatInstant(to)}::timestamptz
+        ${matchRequests(filters)}${found}${after === null ? sql`` : isAfter(after, key)}
+      order by ${order("", key)} limit ${limit + 1}
+    ) r
+    left join machines m on m.workspace_id = r.workspace_id and m.machine_id = r.machine_id
+    order by ${order("r.", key === null ? null : "r.sort_key")}`;
+}
+
+/** SQL over `requests` that a request is listed after a position. */
+function isAfter({ at, id }: CursorPosition, key: string | null): RawBuilder<unknown> {
+  const [, value = "0", requestId = id] = key === null ? [] : (SORTED_ID.exec(id) ?? []);
+  const position = sql`${formatInstant(at)}::timestamptz, ${requestId}::uuid`;
+  return key === null
+    ? sql` and (requested_at, request_id) < (${position})`
+    : sql` and (${sql.raw(key)}, requested_at, request_id) < (${value}::numeric, ${position})`;
 }
 
 /** Finds a request; null if the workspace has no request with this id. */

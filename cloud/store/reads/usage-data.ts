@@ -40,6 +40,8 @@ const REQUEST_SQL: Readonly<Record<Exclude<UsageDimension, "client">, string>> =
   cost: COST,
   tokens: "case when tokens_complete is false then 'incomplete' else 'complete' end",
   source: "coalesce(record_source, 'wire')",
+  // As `kindOf()`.
+  kind: `coalesce(request_kind, case when tokens_complete is true and completion_tokens is null then 'embedding' else 'other' end)`,
   machine: "coalesce(machine_id::text, '')",
   person: "user_id",
 };
@@ -154,6 +156,29 @@ function bucketSql(time: string, buckets: readonly Span[]): RawBuilder<unknown> 
   return sql`greatest(width_bucket(${sql.raw(time)}, array[${bounds}]), 1) - 1`;
 }
 
+/** SQL that all filters hold, each after "and". */
+const matchFilters = (
+  filters: readonly UsageFilter[],
+  sqlOf: Readonly<Partial<Record<UsageDimension, string>>>,
+): RawBuilder<unknown> =>
+  sql.join(
+    filters.map(({ dimension, not, values }) => {
+      const list = sql.join(values.map((value) => sql`${value}::text`));
+      return sql` and (${sql.raw(sqlOf[dimension] ?? "''")}) ${sql.raw(not ? "not in" : "in")} (${list})`;
+    }),
+    sql``,
+  );
+
+/** SQL over `requests` that all filters hold, each after "and". The bare column of a session has the index. */
+export const matchRequests = (filters: readonly UsageFilter[]): RawBuilder<unknown> =>
+  sql.join(
+    filters.map((filter) => {
+      const isIndexed = filter.dimension === "session" && !filter.not && !filter.values.includes("");
+      return matchFilters([filter], isIndexed ? { session: "session_id" } : REQUEST_SQL);
+    }),
+    sql``,
+  );
+
 /** Returns the columns that group rows, and the condition of the filters. */
 function groupedBy(
   { query }: UsagePlan,
@@ -162,13 +187,9 @@ function groupedBy(
 ) {
   const text = (dimension: UsageDimension | null) =>
     sql.raw(dimension === null ? "''" : `(${sqlOf[dimension] ?? "''"})`);
-  const isMatch = ({ dimension, not, values }: UsageFilter) => {
-    const list = sql.join(values.map((value) => sql`${value}::text`));
-    return sql` and ${text(dimension)} ${sql.raw(not ? "not in" : "in")} (${list})`;
-  };
   return {
     columns: sql`${bucket} as bucket, ${text(query.by)} as by, ${text(query.thenBy)} as then_by`,
-    filters: sql.join(query.filters.map(isMatch), sql``),
+    filters: matchFilters(query.filters, sqlOf),
   };
 }
 

@@ -1,4 +1,4 @@
-import { BILLING_MODES } from "../../values/record-fields.ts";
+import { BILLING_MODES, REQUEST_KINDS } from "../../values/record-fields.ts";
 import { findZone } from "../../values/zone.ts";
 import {
   USAGE_BUCKETS,
@@ -74,6 +74,7 @@ const VALUES: Readonly<Partial<Record<UsageDimension, readonly string[]>>> = {
   tokens: USAGE_TOKENS,
   billing: BILLING_MODES,
   source: ["wire", "logs"],
+  kind: REQUEST_KINDS,
 };
 
 /** Parses one parameter. Returns the part of the query, or the problem. */

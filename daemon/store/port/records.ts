@@ -1,3 +1,4 @@
+import type { RequestQuery } from "../../../core/pricing/view/request-query.ts";
 import type { BillingMode, CostSource, RateSource, RequestRecord } from "../../../core/values/record.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { Period, Turn } from "./values.ts";
@@ -47,8 +48,18 @@ export interface StoredResponse {
  */
 export type RequestStatus = "ok" | "failed" | "unpriced" | "incomplete" | number;
 
-/** A page of a request list and its filters. A filter that is absent matches every request. */
-export interface RequestListQuery extends Period {
+/** The last request of a page, in an order other than the time: the value that it is sorted by, and its `seq`. */
+export interface SortedPosition {
+  /** A cost in pico-USD, a number of tokens or milliseconds; -1 if it is unknown. */
+  key: bigint;
+  seq: number;
+}
+
+/**
+ * A page of a request list and its filters. A filter that is absent matches every request. Without `sort`, the latest to arrive are
+ * first; unknown values are last.
+ */
+export interface RequestListQuery extends Period, Partial<RequestQuery> {
   project?: string;
   model?: string;
   provider?: string;
@@ -58,14 +69,18 @@ export interface RequestListQuery extends Period {
   status?: RequestStatus;
   /** Only requests with a smaller `seq`. Null for the first page. */
   beforeSeq: number | null;
+  /** Only requests after this one, in a list that is sorted by something else than time. */
+  after?: SortedPosition | null;
   limit: number;
 }
 
-/** One page of a request list, the latest to arrive first. */
+/** One page of a request list. */
 export interface RequestPage {
   requests: StoredRequest[];
-  /** The `beforeSeq` of the next page, or null if this is the last. */
+  /** The `beforeSeq` of the next page, or null if this is the last or the list is not sorted by time. */
   nextBeforeSeq: number | null;
+  /** The `after` of the next page of a list that is not sorted by time; otherwise null. */
+  nextAfter: SortedPosition | null;
 }
 
 /** The metered requests. Only the user deletes them (`DeletionStore`). */
@@ -95,7 +110,7 @@ export interface RecordStore {
   read(range: RequestRange): StoredRequest[];
   /**
    * Lists requests, the latest to arrive first, in slices with `turn` in between. Rejects with the signal's reason if it is
-   * aborted.
+   * aborted. Another order reads all requests of the period that the rollups can't rule out.
    */
   list(query: RequestListQuery, turn: Turn, signal?: AbortSignal): Promise<RequestPage>;
   /**

@@ -89,12 +89,59 @@ describeOnEngines("the pages of a workspace's calls", (engine) => {
       ["http_status=200", [full]],
       ["billing=metered", [full]],
       ["period=today", [full, bare]],
+      ["project=shop&status=failed", []],
+      ["project.not=shop", [bare, failed]],
+      ["model=gpt-4o&project=", [failed]],
+      [`session=${"5".repeat(32)}&session=`, [full, bare, failed]],
+      ["kind=other&status=ok", [full, bare]],
+      ["http_status=200&http_status=429", [full, failed]],
+      ["branch=&machine.not=none&person.not=none&kind.not=embedding", [full, bare, failed]],
     ] as const) {
       const found = await read(`/requests?${query}`);
       assert.deepEqual(new Set(listed(found)), new Set(ids), query);
       assert.match(found, new RegExp(`>${ids.length} of ${ids.length} requests`), query);
     }
     assert.match(await read("/requests?project=none"), /No requests match these filters/);
+  });
+
+  it("are searched, and sorted by cost, tokens and duration, over at most a month", async () => {
+    for (const [query, ids] of [
+      ["q=SHOP", [full]],
+      ["q=rate_limit", [failed]],
+      ["q=%25", []],
+      ["sort=cost", [full, bare, failed]],
+      ["sort=tokens", [full, bare, failed]],
+      ["sort=ms&project.not=shop", [bare, failed]],
+    ] as const)
+      assert.deepEqual(listed(await read(`/requests?${query}`)), ids, query);
+    assert.match(
+      await read("/requests?sort=cost&period=90d"),
+      /Only the last 31 days of the period are listed/,
+    );
+    const api = `/v1/workspaces/${workspace.id}/traces`;
+    const ask = async (query: string) => (await rig.call("GET", `${api}?${query}`, member.token)).status;
+    assert.equal(await ask("sort=cost&from=2026-09-01"), 400);
+    assert.equal(await ask("sort=cost&from=2026-11-01"), 200);
+    for (const query of ["sort=name", "client=claude", "cost=cheap", "status=1"])
+      assert.equal(await ask(query), 422, query);
+  });
+
+  it("are sent as files with the page's filters and order", async () => {
+    const csv = await read("/requests?format=csv&sort=tokens&model=gpt-4o");
+    const [head = "", ...lines] = csv.trim().split("\r\n");
+    assert.match(head, /^request_id,requested_at,project,person,machine,provider,model,/);
+    assert.deepEqual(
+      lines.map((line) => line.split(",")[0]),
+      [full, failed],
+    );
+    assert.match(lines[0] ?? "", /,build <1>,/);
+    assert.match(lines[0] ?? "", /,0\.0035,/);
+    const { items } = JSON.parse(await read("/requests?format=json&sort=tokens&model=gpt-4o"));
+    assert.deepEqual(
+      items.map(({ request_id }: { request_id: string }) => request_id),
+      [full, failed],
+    );
+    assert.ok(!(await read("/requests")).includes("Program"));
   });
 
   it("offer a curl command that lists the same requests", async () => {
@@ -125,6 +172,12 @@ describeOnEngines("the pages of a workspace's calls", (engine) => {
       records.map(({ request_id }) => request_id).sort(),
     );
     assert.match(second, /The end\./);
+    for (const sort of ["cost", "tokens", "ms"]) {
+      const top = await (await get(`/requests?sort=${sort}`, person, own)).text();
+      const [, more = ""] = /href="([^"]+)" rel="next"/.exec(top) ?? [];
+      const rest = await (await app.request(more.replaceAll("&amp;", "&"), cookie)).text();
+      assert.equal(new Set([...listed(top), ...listed(rest)]).size, records.length, sort);
+    }
     assert.equal((await get("/requests?cursor=forged", person, own)).status, 400);
   });
 

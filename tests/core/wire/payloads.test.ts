@@ -582,6 +582,8 @@ describe("the queries", () => {
         session: null,
         machine: null,
         user: null,
+        q: null,
+        sort: null,
         cursor: null,
         limit: PAGE_SIZE_DEFAULT,
       },

@@ -5,7 +5,7 @@ import { SPLIT_PARTS } from "../../../core/pricing/cost-split.ts";
 import { isUnpriced } from "../../../core/pricing/unpriced.ts";
 import { answerUsage, type UsageData } from "../../../core/pricing/view/usage-answer.ts";
 import { planUsage, type UsagePlan } from "../../../core/pricing/view/usage-plan.ts";
-import { parseUsageQuery } from "../../../core/pricing/view/usage-query.ts";
+import { parseUsageQuery, type UsageFilter } from "../../../core/pricing/view/usage-query.ts";
 import { emptySums, type UsageSums } from "../../../core/pricing/view/usage-sums.ts";
 import { effectiveBilling } from "../../../core/values/billing.ts";
 import { findZone } from "../../../core/values/zone.ts";
@@ -39,6 +39,7 @@ const KEYS: Readonly<Record<UsageDimension, (record: StoredRequest) => string | 
     cost: costOf,
     tokens: ({ tokensComplete }) => (tokensComplete ? "complete" : "incomplete"),
     source: ({ recordSource }) => recordSource ?? "wire",
+    kind: ({ requestKind }) => requestKind,
     machine: () => null,
     person: () => null,
   };
@@ -77,12 +78,14 @@ function sumsOf(record: StoredRequest): UsageSums {
   return sums;
 }
 
+/** Whether a record passes all filters. */
+export const passes = (record: StoredRequest, filters: readonly UsageFilter[]): boolean =>
+  filters.every(({ dimension, not, values }) => values.includes(keyOf(record, dimension) ?? "") !== not);
+
 /** Answers a plan by reading every record. */
 export function naiveUsage(records: readonly StoredRequest[], plan: UsagePlan): UsageData {
   const { by, thenBy, filters } = plan.query;
-  const chosen = records.filter((record) =>
-    filters.every(({ dimension, not, values }) => values.includes(keyOf(record, dimension) ?? "") !== not),
-  );
+  const chosen = records.filter((record) => passes(record, filters));
   const within = (span: { readonly from: number; readonly to: number } | null) =>
     chosen.filter(({ requestedAt: at }) => span !== null && at >= span.from && at < span.to);
   const groups = (span: UsagePlan["compared"]) =>
@@ -104,7 +107,8 @@ export function naiveUsage(records: readonly StoredRequest[], plan: UsagePlan): 
   };
 }
 
-const aFilter = fc.constantFrom(
+/** Filters of the usage query. */
+export const aUsageFilter = fc.constantFrom(
   "project=a",
   "project=a&project=c",
   "project.not=b",
@@ -121,6 +125,8 @@ const aFilter = fc.constantFrom(
   "cost=estimated&cost=none",
   "tokens=incomplete&billing=unknown",
   "branch=main",
+  "kind=chat",
+  "kind.not=chat&kind.not=image",
   "machine=",
   "person=someone",
 );
@@ -146,7 +152,7 @@ export const someUsageQuery = (at: number): fc.Arbitrary<string> =>
       bucket: fc.constantFrom("", ...USAGE_BUCKETS.map((bucket) => `bucket=${bucket}`)),
       by: aDimension,
       second: aDimension,
-      filters: fc.array(aFilter, { maxLength: 2 }),
+      filters: fc.array(aUsageFilter, { maxLength: 2 }),
       top: fc.constantFrom("top=1", "top=2", ""),
     })
     .map(({ period, tz, compare, metric, bucket, by, second, filters, top }) =>

@@ -4,8 +4,10 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { SqliteConnection, SqliteOptions } from "../../../core/ports/sqlite.ts";
 import { isUnpriced } from "../../../core/pricing/unpriced.ts";
+import { parseRequestQuery } from "../../../core/pricing/view/request-query.ts";
 import { effectiveBilling } from "../../../core/values/billing.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
+import { REQUEST_SORTS, type RequestSort } from "../../../core/wire/queries.ts";
 import { coverageSlot } from "../../../daemon/store/coverage.ts";
 import { openStore } from "../../../daemon/store/open-store.ts";
 import type { CoverageCount } from "../../../daemon/store/port/coverage.ts";
@@ -13,6 +15,7 @@ import type {
   RequestListQuery,
   RequestPage,
   RequestStatus,
+  SortedPosition,
   StoredRequest,
 } from "../../../daemon/store/port/records.ts";
 import type { ReportQuery, ReportRow } from "../../../daemon/store/port/reports.ts";
@@ -21,7 +24,7 @@ import { listRequests } from "../../../daemon/store/request-list.ts";
 import { ROLLUP_DEFINITION } from "../../../daemon/store/rollup-definition.ts";
 import { inZone } from "./in-zone.rig.ts";
 import { naiveReport, naiveRow, naiveStreams, naiveUnpriced } from "./naive-report.rig.ts";
-import { checkUsage, someUsageQuery } from "./naive-usage.rig.ts";
+import { aUsageFilter, checkUsage, passes, someUsageQuery } from "./naive-usage.rig.ts";
 import { inNewFolder, opener } from "./open-sample-store.rig.ts";
 import { sampleRecord } from "./sample-records.rig.ts";
 
@@ -197,14 +200,44 @@ const aListQuery = fc.record(
   { requiredKeys: [] },
 );
 
+/** The filters, the text and the order of a list, as the query of its address. */
+const anOrder = fc
+  .record({
+    filters: fc.array(aUsageFilter, { maxLength: 2 }),
+    text: fc.constantFrom("", "", "q=MAIN", "q=imit", "q=a%0Ab"),
+    sort: fc.constantFrom(...REQUEST_SORTS),
+  })
+  .map(({ filters, text, sort }) => [...filters, text, `sort=${sort}`].join("&"));
+
+/** What a record is sorted by. */
+function keyOf({ costPicoUsd, latencyMs, tokens }: StoredRequest, sort: RequestSort): bigint {
+  if (sort === "cost") return costPicoUsd ?? -1n;
+  if (sort === "ms") return BigInt(latencyMs ?? -1);
+  const { cacheWrite1hTokens: _part, ...counts } = tokens;
+  const known = Object.values(counts).filter((count) => count !== null);
+  return known.length === 0 ? -1n : BigInt(known.reduce((sum, count) => sum + count, 0));
+}
+
+const compare = (one: bigint, other: bigint): number => (one === other ? 0 : one < other ? -1 : 1);
+
+/** Whether a name of the record contains the text. */
+const contains = (record: StoredRequest, text: string): boolean =>
+  [record.project, record.gitBranch, record.model, record.provider, record.client, record.errorClass]
+    .map((name) => name ?? "")
+    .join("\n")
+    .toLowerCase()
+    .includes(text.toLowerCase());
+
 /** Checks the pages of a list. */
 async function checkList(
   path: string,
   records: readonly StoredRequest[],
   list: Partial<RequestListQuery>,
+  order: string,
   { from, to }: ReportQuery,
 ): Promise<void> {
   const { project, model, client, billing, status } = list;
+  const { query: own } = parseRequestQuery(new URLSearchParams(order));
   const expected = records
     .filter(
       (record) =>
@@ -218,21 +251,24 @@ async function checkList(
         (status !== "failed" || record.errorClass !== null) &&
         (status !== "unpriced" || isUnpriced(record)) &&
         (status !== "incomplete" || !record.tokensComplete) &&
-        (typeof status !== "number" || record.httpStatus === status),
+        (typeof status !== "number" || record.httpStatus === status) &&
+        passes(record, own.filters) &&
+        (own.text === null || contains(record, own.text)),
     )
-    .map(({ requestId }) => requestId)
-    .reverse();
+    .reverse()
+    .sort((one, other) => (own.sort === "time" ? 0 : compare(keyOf(other, own.sort), keyOf(one, own.sort))))
+    .map(({ requestId }) => requestId);
   const connection = await opener.open(path, { readOnly: true });
   const listed: string[] = [];
-  let beforeSeq: number | null = null;
+  let [beforeSeq, after]: [number | null, SortedPosition | null] = [null, null];
   do {
-    const query: RequestListQuery = { ...list, from, to, beforeSeq, limit: 3 };
+    const query: RequestListQuery = { ...list, ...own, from, to, beforeSeq, after, limit: 3 };
     const page: RequestPage = await listRequests(connection, query, async () => {}, undefined, LIST_SIZES);
     listed.push(...page.requests.map(({ requestId }) => requestId));
-    beforeSeq = page.nextBeforeSeq;
-  } while (beforeSeq !== null);
+    [beforeSeq, after] = [page.nextBeforeSeq, page.nextAfter];
+  } while (beforeSeq !== null || after !== null);
   connection.close();
-  assert.deepEqual(listed, expected, JSON.stringify(list));
+  assert.deepEqual(listed, expected, `${JSON.stringify(list)} ${order}`);
 }
 
 /** The row with its members in a fixed order. */
@@ -272,6 +308,8 @@ const anyRecord = fc
     sessionId: fc.constantFrom("s1", "s2", null),
     agentId: fc.constantFrom("g1", null),
     clientVersion: fc.constantFrom("1.0", null),
+    latencyMs: fc.constantFrom(0, 5, 5_000),
+    requestKind: fc.constantFrom("chat" as const, "image" as const),
   })
   .map(({ prompt, completion, thinking, isDue, ...given }) => ({
     ...given,
@@ -469,6 +507,7 @@ const aStep = fc.record({
   operation: anOperation,
   query: aQuery,
   list: aListQuery,
+  order: anOrder,
   usage: someUsageQuery(sunday),
   zone: fc.constantFrom("Europe/Berlin", "Europe/Berlin", "Asia/Kathmandu", "America/New_York"),
   event: fc.oneof(
@@ -502,7 +541,7 @@ describe("rollups", () => {
           const open = () => openStore(failing.opener as typeof opener, path, { rollupTail });
           let store = await open();
           const counted: CoverageCount[] = [];
-          for (const { operation, query, list, usage, zone, event } of steps) {
+          for (const { operation, query, list, order, usage, zone, event } of steps) {
             await inZone(zone, async () => {
               if (typeof event === "number") failing.failAfter(event);
               if (event === "other version meanwhile")
@@ -530,7 +569,7 @@ describe("rollups", () => {
               await checkReports(store, { ...everything, by: "project", days: "local" });
               checkCoverage(store, counted, query);
               checkLastCaptures(store, query.from ?? 0);
-              await checkList(path, readAll(store), list, query);
+              await checkList(path, readAll(store), list, order, query);
               await checkUsage(store, readAll(store), usage, sunday + 2 * DAY_MS + 1_000);
             });
           }

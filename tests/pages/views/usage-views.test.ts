@@ -62,7 +62,11 @@ const total = (values: readonly bigint[]) => values.reduce((sum, value) => sum +
 
 const viewOf = (spec: UsageViewSpec, query = "") => readUsageView(spec, new URLSearchParams(query));
 
-const links = { requests: (query: string) => `/requests?${query}`, coverage: "/coverage", list: () => null };
+const links = {
+  requests: (query: string) => `/requests?${query}`,
+  coverage: "/coverage",
+  list: () => "/requests",
+};
 
 describe("renderExplore()", () => {
   it("shows rows, columns and Other that add up to the total", () => {

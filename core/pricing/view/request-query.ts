@@ -1,0 +1,71 @@
+import { MAX_SEARCH, REQUEST_SORTS, type RequestSort } from "../../wire/queries.ts";
+import { USAGE_DIMENSIONS, type UsageDimension } from "../../wire/usage.ts";
+import {
+  DEFAULT_USAGE_QUERY,
+  parseUsageQuery,
+  printUsageQuery,
+  type UsageFilter,
+  type UsageNotice,
+} from "./usage-query.ts";
+
+/** Which requests a list has, and in which order. */
+export interface RequestQuery {
+  /** The filters of the usage query. */
+  readonly filters: readonly UsageFilter[];
+  /** A text that a name contains (project, branch, model, provider, program or error), in any case; null: any. */
+  readonly text: string | null;
+  readonly sort: RequestSort;
+}
+
+/** Names of filters that lists of requests had before, by the value that they have. */
+const STATUSES: Readonly<Record<string, UsageDimension>> = { unpriced: "cost", incomplete: "tokens" };
+
+/**
+ * Returns a parameter of a list of requests with the name that the usage query has for it. `status` may be an HTTP status,
+ * `unpriced` or `incomplete` as well, and `user` is the person.
+ */
+export function toUsageParameter([key, value]: readonly [key: string, value: string]): [string, string] {
+  const [name = "", ...not] = key.split(/(?=\.not$)/);
+  const named = (dimension: UsageDimension): [string, string] => [[dimension, ...not].join(""), value];
+  if (name === "http" || (name === "status" && /^[1-9]\d\d$/.test(value))) return named("http_status");
+  if (name === "user") return named("person");
+  return named((name === "status" ? STATUSES[value] : undefined) ?? (name as UsageDimension));
+}
+
+/** Whether a parameter is a filter of the usage query. */
+export const isUsageFilter = (key: string): boolean =>
+  USAGE_DIMENSIONS.some((dimension) => key === dimension || key === `${dimension}.not`);
+
+/** Parses the filters, `q` and `sort` of a list of requests. Other parameters are left to the caller. */
+export function parseRequestQuery(parameters: Iterable<readonly [key: string, value: string]>): {
+  readonly query: RequestQuery;
+  readonly notices: readonly UsageNotice[];
+} {
+  const named = [...parameters].map(toUsageParameter);
+  const parsed = parseUsageQuery(named.filter(([key]) => isUsageFilter(key)));
+  const notices = [...parsed.notices];
+  const given = new Map(named);
+  const text = given.get("q") || null;
+  if (text !== null && text.length > MAX_SEARCH)
+    notices.push({ key: "q", problem: `At most ${MAX_SEARCH} characters.` });
+  const sort = REQUEST_SORTS.find((each) => each === (given.get("sort") ?? "time"));
+  if (sort === undefined) notices.push({ key: "sort", problem: `Expected ${REQUEST_SORTS.join(", ")}.` });
+  return {
+    query: {
+      filters: parsed.query.filters,
+      text: text === null ? null : text.slice(0, MAX_SEARCH),
+      sort: sort ?? "time",
+    },
+    notices,
+  };
+}
+
+/** Prints a query as the query string of a URL, without what equals the defaults. The inverse of `parseRequestQuery()`. */
+export function printRequestQuery({ filters, text, sort }: RequestQuery): string {
+  const more = new URLSearchParams();
+  if (text !== null) more.set("q", text);
+  if (sort !== "time") more.set("sort", sort);
+  return [printUsageQuery({ ...DEFAULT_USAGE_QUERY, filters }), `${more}`]
+    .filter((part) => part !== "")
+    .join("&");
+}

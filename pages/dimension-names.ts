@@ -1,0 +1,29 @@
+import type { UsageDimension } from "../core/wire/usage.ts";
+
+/** The names of dimensions in headings and menus. */
+export const DIMENSION_NAMES: Readonly<Record<UsageDimension, string>> = {
+  project: "Project",
+  branch: "Branch",
+  model: "Model",
+  provider: "Provider",
+  client: "Program",
+  client_version: "Program version",
+  session: "Session",
+  agent: "Agent",
+  commit: "Commit",
+  remote: "Repository",
+  pull_request: "Pull request",
+  status: "Status",
+  http_status: "HTTP status",
+  error: "Error",
+  billing: "Billing",
+  cost: "Cost",
+  tokens: "Token counts",
+  source: "Source",
+  kind: "Kind",
+  machine: "Machine",
+  person: "Person",
+};
+
+/** Returns the name of a filter in a heading or a menu. */
+export const filterName = (name: string): string => DIMENSION_NAMES[name as UsageDimension] ?? name;
