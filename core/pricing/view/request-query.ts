@@ -62,10 +62,11 @@ export function parseRequestQuery(parameters: Iterable<readonly [key: string, va
 
 /** Prints a query as the query string of a URL, without what equals the defaults. The inverse of `parseRequestQuery()`. */
 export function printRequestQuery({ filters, text, sort }: RequestQuery): string {
-  const more = new URLSearchParams();
-  if (text !== null) more.set("q", text);
-  if (sort !== "time") more.set("sort", sort);
-  return [printUsageQuery({ ...DEFAULT_USAGE_QUERY, filters }), `${more}`]
+  const more = [
+    ...(text === null ? [] : [`q=${encodeURIComponent(text.toWellFormed())}`]),
+    ...(sort === "time" ? [] : [`sort=${sort}`]),
+  ];
+  return [printUsageQuery({ ...DEFAULT_USAGE_QUERY, filters }), ...more]
     .filter((part) => part !== "")
     .join("&");
 }

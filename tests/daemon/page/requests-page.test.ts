@@ -152,7 +152,9 @@ describe("the list of requests", () => {
       const text = await (await ask("/requests?project=apollo&branch=&cursor=9")).text();
       const [, form = ""] = /<form([\s\S]*?)<\/form>/.exec(text) ?? [];
       const hidden = [...form.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)];
-      const kept = new URLSearchParams(hidden.map(([, name = "", value = ""]) => [name, value]));
+      const kept = new URLSearchParams(
+        hidden.map(([, name = "", value = ""]): [string, string] => [name, value]),
+      );
       assert.equal(await list(`${kept}&q=&sort=time&project=hermes&model=`), "cb");
       assert.match(text, /Project <a class="turn" href="\/requests\?project\.not=apollo&amp;branch="/);
     }));
