@@ -13,6 +13,11 @@ import {
   checkoutConsentSchema,
   checkoutWordingSchema,
 } from "../../core/wire/consent.ts";
+import {
+  coverageSchema,
+  coverageUploadResponseSchema,
+  coverageUploadSchema,
+} from "../../core/wire/coverage.ts";
 import { whoamiSchema } from "../../core/wire/daemon.ts";
 import { daemonTotalsSchema } from "../../core/wire/daemon-totals.ts";
 import {
@@ -162,6 +167,13 @@ export const API_ROUTES = {
     body: limitsUploadSchema,
     answers: { 200: limitsUploadResponseSchema },
   },
+  "POST /v1/daemon/coverage": {
+    summary: "Upload by hour how many calls the key's machine metered and missed, and when its daemon ran",
+    caller: "key",
+    maxBodyBytes: 2 * 1024 * 1024,
+    body: coverageUploadSchema,
+    answers: { 200: coverageUploadResponseSchema },
+  },
   "GET /v1/daemon/budgets": {
     summary:
       "List the budgets that bind the key's machine, with what it and all others used in their periods",
@@ -212,6 +224,14 @@ export const API_ROUTES = {
     caller: "person",
     workspace: {},
     answers: { 200: limitsSchema },
+  },
+  "GET /v1/workspaces/:ws/coverage": {
+    summary:
+      "Show how many calls were metered and missed in a period, and when daemons did not run, by machine",
+    caller: "person",
+    workspace: {},
+    query: periodQuerySchema,
+    answers: { 200: coverageSchema },
   },
   "GET /v1/workspaces/:ws/analytics": {
     summary: "Sum usage by project, model, provider, machine or user, per hour or day",

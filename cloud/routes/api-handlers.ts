@@ -1,4 +1,5 @@
 import type { ApiHandlers } from "./api-call.ts";
+import { coverageHandlers } from "./daemon/coverage.ts";
 import { daemonKeyHandlers } from "./daemon/daemon-key.ts";
 import { daemonTotalsHandlers } from "./daemon/daemon-totals.ts";
 import { limitHandlers } from "./daemon/limit-readings.ts";
@@ -35,6 +36,7 @@ export const API_HANDLERS: ApiHandlers = {
   ...daemonKeyHandlers,
   ...daemonTotalsHandlers,
   ...limitHandlers,
+  ...coverageHandlers,
   ...machineBudgetHandlers,
   ...ratesHandlers,
   ...pairingHandlers,

@@ -20,6 +20,7 @@ import { bodyKeys } from "./migrations/0016-body-keys.ts";
 import { budgets } from "./migrations/0017-budgets.ts";
 import { settingsOnlyPolicies } from "./migrations/0018-settings-only-policies.ts";
 import { sessionIndex } from "./migrations/0019-session-index.ts";
+import { coverage } from "./migrations/0020-coverage.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -44,6 +45,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   budgets,
   settingsOnlyPolicies,
   sessionIndex,
+  coverage,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

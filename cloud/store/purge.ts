@@ -35,6 +35,8 @@ export const DELETED_WITH_WORKSPACE = [
   "body_first_sightings",
   "prompt_view_tickets",
   "limit_readings",
+  "coverage_hours",
+  "daemon_runs",
   "budget_warnings",
   "budgets",
   "sync_keys",
@@ -349,6 +351,8 @@ async function purgePlace(
     where ${inWorkspace} and user_id = ${userId}`.execute(trx);
   for (const statement of [
     sql`delete from limit_readings where ${inWorkspace} and (user_id = ${userId} or machine_id in (${ownMachines}))`,
+    sql`delete from coverage_hours where ${inWorkspace} and machine_id in (${ownMachines})`,
+    sql`delete from daemon_runs where ${inWorkspace} and machine_id in (${ownMachines})`,
     sql`delete from sync_keys where ${inWorkspace} and user_id = ${userId}`,
     sql`delete from invitations where ${inWorkspace} and accepted_by = ${userId}`,
     sql`delete from prompt_view_tickets where ${inWorkspace} and viewer_user_id = ${userId}`,

@@ -84,6 +84,10 @@ export interface CloudSchema {
     approved_by: Nullable<string>;
     /** The name that people gave it, shown instead of the host name. */
     label: Nullable<string>;
+    /** When it last stated its coverage. */
+    coverage_at: Nullable<Millis>;
+    /** How many of its requests waited to be sent then. */
+    queued_requests: Nullable<string>;
   };
   sync_keys: {
     workspace_id: string;
@@ -231,6 +235,17 @@ export interface CloudSchema {
     expires_at: Millis;
     used_at: Nullable<Millis>;
   };
+  coverage_hours: {
+    workspace_id: string;
+    hour: Millis;
+    machine_id: string;
+    as_of: Millis;
+    metered: Integer;
+    seen: Integer;
+    /** An object: counts by kind. */
+    counts: unknown;
+  };
+  daemon_runs: { workspace_id: string; machine_id: string; run_from: Millis; run_to: Millis };
   limit_readings: {
     workspace_id: string;
     machine_id: string;

@@ -31,6 +31,8 @@ export const TABLE_PLACES = {
   audit_event_heads: "distributed",
   audit_events: "distributed",
   limit_readings: "distributed",
+  coverage_hours: "distributed",
+  daemon_runs: "distributed",
   budgets: "distributed",
   budget_warnings: "distributed",
   organisations: "coordinator",

@@ -1,5 +1,6 @@
 import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
 import { readConnection } from "./connection.ts";
+import type { CoverageSync } from "./coverage-sync.ts";
 import type { FleetSync } from "./fleet-sync.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import type { LimitSync } from "./limit-sync.ts";
@@ -16,6 +17,7 @@ export interface ControlledParts {
   readonly rates: RatesWorker;
   readonly ledger: LedgerWatch;
   readonly limits: LimitSync;
+  readonly coverage: CoverageSync;
   readonly fleet: FleetSync;
   readonly supervisors: { readonly sync: Supervisor; readonly bodies: Supervisor };
   started: boolean;
@@ -42,6 +44,7 @@ export async function applySettings(parts: ControlledParts): Promise<void> {
   supervisors.bodies.enable(connected);
   parts.ledger.enable(connected);
   parts.limits.enable(connected);
+  parts.coverage.enable(connected);
   parts.fleet.enable(connected);
   await applyBodySettings(parts, settings);
   await applyRateSettings(parts, settings, connected);

@@ -8,6 +8,7 @@ import { saveFleetBudgets } from "../budgets/fleet-budgets.ts";
 import { applySettings, type ControlledParts, warnOnce } from "./apply-settings.ts";
 import type { CloudService } from "./cloud-service.ts";
 import { httpStatusOf, parseResponse, readConnection, requestCloud } from "./connection.ts";
+import { createCoverageSync } from "./coverage-sync.ts";
 import { createFleetSync } from "./fleet-sync.ts";
 import { checkLedger, createLedgerWatch } from "./ledger-watch.ts";
 import { createLimitSync } from "./limit-sync.ts";
@@ -44,7 +45,7 @@ interface Service extends ControlledParts {
 /** Creates the cloud service. No worker runs before `start()`. The other methods do not require it. */
 export function createCloudService(ports: CloudServicePorts): CloudService {
   const service = createService(ports);
-  const { workers, pairing, rates, fleet } = service;
+  const { workers, pairing, rates, coverage, fleet } = service;
   return {
     start: () => start(service),
     stop: () => stop(service),
@@ -56,7 +57,7 @@ export function createCloudService(ports: CloudServicePorts): CloudService {
     cancelConnect: () => pairing.cancel(),
     pause: () => pause(service),
     resume: () => resume(service),
-    syncNow: () => syncNow(ports, workers),
+    syncNow: () => syncNow(ports, workers, coverage),
     whoami: () => whoami(ports),
     disconnect: () => disconnect(service),
     reconcile: (fromDate, toDate) => compareTotals(ports, fromDate, toDate),
@@ -75,6 +76,7 @@ function createService(ports: CloudServicePorts): Service {
     rates: createRatesWorker(ports),
     ledger: createLedgerWatch(ports),
     limits: createLimitSync(ports),
+    coverage: createCoverageSync(ports),
     fleet: createFleetSync(ports),
     supervisors: {
       sync: createSupervisor(ports, { name: "sync", run: sync.run, stop: sync.stop }),
@@ -106,12 +108,13 @@ async function start(service: Service): Promise<void> {
 }
 
 async function stop(service: Service): Promise<void> {
-  const { rates, ledger, limits, fleet, pairing, supervisors } = service;
+  const { rates, ledger, limits, coverage, fleet, pairing, supervisors } = service;
   service.started = false;
   service.cancelCheck();
   rates.stop();
   ledger.stop();
   limits.stop();
+  coverage.stop();
   fleet.stop();
   pairing.stop();
   await Promise.all([supervisors.sync.stop(), supervisors.bodies.stop()]);

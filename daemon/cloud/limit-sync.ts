@@ -1,5 +1,5 @@
 import type { LimitReading } from "../../core/metering/limits/stated-limit.ts";
-import { isLimitSent } from "../../core/privacy/policy/upload-policy.ts";
+import { isMachineFieldSent } from "../../core/privacy/policy/upload-policy.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { MAX_LIMIT_READINGS, type WireLimitReading } from "../../core/wire/limit-readings.ts";
@@ -38,7 +38,8 @@ export async function sendLimitReadings(ports: CloudServicePorts): Promise<Limit
   const { store, clock } = ports;
   const { settings, credentials } = await readConnection(ports);
   const { cloud } = settings;
-  if (credentials === null || !cloud.enabled || !isLimitSent(cloud.upload)) return "held_back";
+  if (credentials === null || !cloud.enabled || !isMachineFieldSent("limit_readings", cloud.upload))
+    return "held_back";
   if (loadSyncState(store).pausedReason !== null) return "held_back";
   const { workspaceId } = credentials;
   const since = readSentUntil(store.notes.read(SENT_KEY), workspaceId);

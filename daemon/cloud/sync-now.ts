@@ -3,13 +3,21 @@ import type { SyncReport } from "../../core/delivery/sync/sync-events.ts";
 import { DRAIN_PAUSE_MS } from "../../core/delivery/sync/sync-steps.ts";
 import { readBodyPolicy } from "./body-uploader.ts";
 import { readConnection } from "./connection.ts";
+import type { CoverageSync } from "./coverage-sync.ts";
 import { delay } from "./delay.ts";
 import type { CloudServicePorts } from "./ports.ts";
 import type { SyncNowResult } from "./results.ts";
 import type { CloudWorkers } from "./workers.ts";
 
-/** Sends everything that is pending, first requests and then bodies, until all is sent or sending fails. */
-export async function syncNow(ports: CloudServicePorts, workers: CloudWorkers): Promise<SyncNowResult> {
+/**
+ * Sends everything that is pending, first requests and then bodies, until all is sent or sending fails; and the coverage, which a cloud
+ * may not know.
+ */
+export async function syncNow(
+  ports: CloudServicePorts,
+  workers: CloudWorkers,
+  coverage: Pick<CoverageSync, "send">,
+): Promise<SyncNowResult> {
   const { settings, credentials } = await readConnection(ports);
   if (credentials === null || !settings.cloud.enabled) {
     const message = "this machine is not connected";
@@ -18,6 +26,7 @@ export async function syncNow(ports: CloudServicePorts, workers: CloudWorkers): 
     return { kind: "not_connected", report, bodies: null };
   }
   const report = await syncAll(ports, workers);
+  if (report.ok) await coverage.send();
   const kind = report.ok ? "synced" : "not_synced";
   if (!settings.cloud.bodies.enabled) return { kind, report, bodies: null };
   const bodies = await uploadBodies(ports, workers);

@@ -18,7 +18,8 @@ import type { RateRow } from "../../pricing/rates.ts";
 import { PRICE_SOURCES } from "../../pricing/sources/price-sources.ts";
 import { PROMPT_HASH_KIND_DEFAULT, PROMPT_HASH_KINDS } from "../../privacy/policy/prompt-hash.ts";
 import {
-  LIMIT_READINGS,
+  isMachineField,
+  MACHINE_FIELDS,
   UPLOAD_FIELDS,
   UPLOAD_PRESET_DEFAULT,
   UPLOAD_PRESETS,
@@ -201,8 +202,8 @@ function readUpload(section: SectionReader): Config["cloud"]["upload"] {
   for (const [name, value] of section.remaining()) {
     fields[name] = value === true;
     if (typeof value !== "boolean") section.warn(name, "must be true or false; false is used");
-    else if (name !== LIMIT_READINGS && !Object.hasOwn(UPLOAD_FIELDS, name)) {
-      const near = nearest(name, [...Object.keys(UPLOAD_FIELDS), LIMIT_READINGS, "preset", "per_project"]);
+    else if (!isMachineField(name) && !Object.hasOwn(UPLOAD_FIELDS, name)) {
+      const near = nearest(name, [...Object.keys(UPLOAD_FIELDS), ...MACHINE_FIELDS, "preset", "per_project"]);
       section.warn(name, `is not an upload field${near === null ? "" : `; did you mean ${near}?`}`);
     }
   }

@@ -42,19 +42,42 @@ export interface UploadPolicy {
   readonly perProject: Readonly<Record<string, boolean>>;
 }
 
-/** What is sent apart from records, with the smallest preset that sends it. Its name is set like that of a field. */
-export const LIMIT_READINGS = "limit_readings";
-const LIMIT_READINGS_LEVEL: UploadPreset = "full";
+/**
+ * What is sent apart from records, with the smallest preset that sends it. The names are set like those of fields. Limits belong to
+ * accounts, and coverage to the machine.
+ */
+const MACHINE_FIELD_LEVELS = { limit_readings: "full", coverage: "standard" } as const satisfies Record<
+  string,
+  UploadPreset
+>;
 
-/** Whether the readings of limits leave this machine. They belong to accounts, not to projects. */
-export function isLimitSent({ preset, fields }: Pick<UploadPolicy, "preset" | "fields">): boolean {
-  if (Object.hasOwn(fields, LIMIT_READINGS)) return fields[LIMIT_READINGS] === true;
-  return UPLOAD_PRESETS.indexOf(LIMIT_READINGS_LEVEL) <= UPLOAD_PRESETS.indexOf(preset);
+/** The name of something that is sent apart from records. */
+export type MachineField = keyof typeof MACHINE_FIELD_LEVELS;
+
+/** What is sent apart from records. */
+export const MACHINE_FIELDS = Object.keys(MACHINE_FIELD_LEVELS) as readonly MachineField[];
+
+/** Whether a name is that of something that is sent apart from records. */
+export const isMachineField = (name: string): name is MachineField =>
+  Object.hasOwn(MACHINE_FIELD_LEVELS, name);
+
+/**
+ * Whether something that is sent apart from records leaves this machine. An override wins over the preset.
+ *
+ * Decision: the coverage counts calls without their project, so it is held back while any project is local-only.
+ */
+export function isMachineFieldSent(
+  name: MachineField,
+  { preset, fields, perProject }: UploadPolicy,
+): boolean {
+  if (Object.hasOwn(fields, name)) return fields[name] === true;
+  if (name === "coverage" && Object.values(perProject).includes(false)) return false;
+  return UPLOAD_PRESETS.indexOf(MACHINE_FIELD_LEVELS[name]) <= UPLOAD_PRESETS.indexOf(preset);
 }
 
 /** Whether a field can be overridden by `field.<name>`. */
 export function isOverridableField(name: string): boolean {
-  if (name === LIMIT_READINGS) return true;
+  if (isMachineField(name)) return true;
   if (name === "prompt_hash_kind") return false;
   return Object.hasOwn(UPLOAD_FIELDS, name) && UPLOAD_FIELDS[name as UploadField] !== "required";
 }

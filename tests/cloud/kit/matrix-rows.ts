@@ -153,6 +153,17 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
     }),
     answer: 200,
   },
+  "POST /v1/daemon/coverage": {
+    needs: "service",
+    send: at("/v1/daemon/coverage", {
+      daemon_version: "1",
+      as_of: "2026-11-21T00:30:00Z",
+      hours: [{ hour: "2026-11-21T00:00:00Z", metered: 1, seen: 1, counts: [{ kind: "metered", count: 1 }] }],
+      runs: [{ from: "2026-11-20T00:00:00Z", to: "2026-11-21T00:00:00Z" }],
+    }),
+    answer: 200,
+  },
+  "GET /v1/workspaces/:ws/coverage": { ...member, send: ws("/coverage"), answer: 200 },
   "GET /v1/workspaces/:ws/limits": { ...member, send: ws("/limits"), answer: 200 },
   "GET /v1/workspaces/:ws/overview": { ...member, send: ws("/overview"), answer: 200 },
   "GET /v1/workspaces/:ws/analytics": { ...member, send: ws("/analytics?by=model"), answer: 200 },

@@ -59,6 +59,12 @@ export const TENANT_ROWS: readonly (readonly [table: string, insert: (workspace:
     (w) => `insert into prompt_view_tickets values ('${w}', '${ID}', '${ID}', 'ann', now(), null)`,
   ],
   [
+    "coverage_hours",
+    (w) =>
+      `insert into coverage_hours values ('${w}', date_trunc('hour', now()), '${ID}', now(), 1, 1, '{}')`,
+  ],
+  ["daemon_runs", (w) => `insert into daemon_runs values ('${w}', '${ID}', now(), now())`],
+  [
     "limit_readings",
     (w) =>
       `insert into limit_readings values ('${w}', '${ID}', 'ann', 'openai', '', '5h', '', 'share', null, null, null, null, null, null, now())`,

@@ -1,8 +1,9 @@
 import { parseUploadFrom, resolveUploadFrom } from "../../../../core/delivery/uploader/upload-from.ts";
 import { PROMPT_HASH_KINDS, type PromptHashKind } from "../../../../core/privacy/policy/prompt-hash.ts";
 import {
+  isMachineField,
   isOverridableField,
-  LIMIT_READINGS,
+  MACHINE_FIELDS,
   UPLOAD_FIELDS,
   UPLOAD_PRESETS,
 } from "../../../../core/privacy/policy/upload-policy.ts";
@@ -94,8 +95,8 @@ function readPromptHashKind(value: string): PrivacyChange {
 }
 
 function readField(name: string, value: string): PrivacyChange {
-  if (name !== LIMIT_READINGS && !Object.hasOwn(UPLOAD_FIELDS, name)) {
-    const names = [...Object.keys(UPLOAD_FIELDS).filter(isOverridableField), LIMIT_READINGS];
+  if (!isMachineField(name) && !Object.hasOwn(UPLOAD_FIELDS, name)) {
+    const names = [...Object.keys(UPLOAD_FIELDS).filter(isOverridableField), ...MACHINE_FIELDS];
     return invalid(`There is no field ${quoted(name)}. Expected: ${names.join(", ")}.`);
   }
   if (name === "prompt_hash_kind")

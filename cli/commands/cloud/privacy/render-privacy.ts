@@ -3,9 +3,10 @@ import type { Config } from "../../../../core/operations/config/config.ts";
 import { choosePromptHashForm } from "../../../../core/privacy/policy/prompt-hash.ts";
 import {
   isFieldSent,
-  isLimitSent,
+  isMachineField,
+  isMachineFieldSent,
   isOverridableField,
-  LIMIT_READINGS,
+  MACHINE_FIELDS,
   sentFields,
   UPLOAD_FIELDS,
   UPLOAD_PRESETS,
@@ -76,7 +77,10 @@ export function summarisePrivacy(
 ): PrivacySummary {
   const { enabled, baseUrl, upload, bodies } = cloud;
   const form = choosePromptHashForm(upload.promptHashKind, promptHashKey, sha256).kind;
-  const sent: string[] = [...sentFields(upload), ...(isLimitSent(upload) ? [LIMIT_READINGS] : [])];
+  const sent: string[] = [
+    ...sentFields(upload),
+    ...MACHINE_FIELDS.filter((name) => isMachineFieldSent(name, upload)),
+  ];
   const off = (switches: Readonly<Record<string, boolean>>) =>
     Object.keys(switches)
       .filter((name) => switches[name] === false)
@@ -87,7 +91,7 @@ export function summarisePrivacy(
     base_url: baseUrl,
     preset: upload.preset,
     sent_fields: sent,
-    held_back_fields: [...Object.keys(UPLOAD_FIELDS), LIMIT_READINGS].filter(
+    held_back_fields: [...Object.keys(UPLOAD_FIELDS), ...MACHINE_FIELDS].filter(
       (field) => !sent.includes(field),
     ),
     overrides: Object.entries(upload.fields)
@@ -95,10 +99,9 @@ export function summarisePrivacy(
       .map(([field, wanted]) => ({
         field,
         sent: wanted,
-        by_preset:
-          field === LIMIT_READINGS
-            ? isLimitSent({ ...upload, fields: {} })
-            : isFieldSent(field as UploadField, { ...upload, fields: {} }),
+        by_preset: isMachineField(field)
+          ? isMachineFieldSent(field, { ...upload, fields: {} })
+          : isFieldSent(field as UploadField, { ...upload, fields: {} }),
       })),
     prompt_hash: form === "withheld" || !sent.includes("prompt_hash") ? "not_sent" : form,
     has_prompt_hash_key: promptHashKey !== null,
@@ -134,6 +137,20 @@ function describePromptHash({ prompt_hash: form, has_prompt_hash_key: hasKey }: 
   return `plain (SHA-256): it contains no text, but a short or guessable prompt can be confirmed by hashing guesses. ${advice}`;
 }
 
+/** Describes what the coverage tells, or why it is held back. */
+function describeCoverage({
+  sent_fields: sent,
+  local_only_projects: local,
+  overrides,
+}: PrivacySummary): string {
+  if (sent.includes("coverage"))
+    return "by hour, how many calls were metered and missed, of all projects together, and when the daemon ran; no host, path or project";
+  const isOff = overrides.some(({ field }) => field === "coverage");
+  return local.length === 0 || isOff
+    ? "not sent"
+    : "not sent while a project is local only, because it counts all calls. Send it: meter cloud privacy set field.coverage true";
+}
+
 /** Renders the summary for people. */
 export function renderPrivacy(summary: PrivacySummary, width: number): string {
   const { preset, sent_fields: sent, bodies } = summary;
@@ -161,6 +178,7 @@ export function renderPrivacy(summary: PrivacySummary, width: number): string {
   if (sent.some((field) => ID_FIELDS.has(field))) {
     add("ids", "keyed (HMAC-SHA-256) with a key that only this machine has, so the cloud cannot read them");
   }
+  add("coverage", describeCoverage(summary));
   add("local only", summary.local_only_projects.join(", ") || "no project");
   add("never", "prompts, completions, host names, error messages: no field contains them");
   lines.push("");

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import {
   createPolicyForFields,
   isFieldSent,
-  isLimitSent,
   isLocalOnly,
+  isMachineFieldSent,
   isOverridableField,
   sentFields,
   UPLOAD_FIELDS,
@@ -56,15 +56,31 @@ describe("createPolicyForFields()", () => {
   });
 });
 
-describe("isLimitSent()", () => {
-  it("is true with the preset full, unless the field is set", () => {
-    assert.deepEqual(
-      UPLOAD_PRESETS.filter((preset) => isLimitSent({ preset, fields: {} })),
-      ["full"],
-    );
-    assert.equal(isLimitSent({ preset: "full", fields: { limit_readings: false } }), false);
-    assert.equal(isLimitSent({ preset: "minimal", fields: { limit_readings: true } }), true);
-    assert.equal(isOverridableField("limit_readings"), true);
+describe("isMachineFieldSent()", () => {
+  it("follows the preset, unless the field is set", () => {
+    for (const [name, presets] of [
+      ["limit_readings", ["full"]],
+      ["coverage", ["standard", "full"]],
+    ] as const) {
+      const isSent = (preset: (typeof UPLOAD_PRESETS)[number], fields = {}) =>
+        isMachineFieldSent(name, { preset, fields, perProject: {} });
+      assert.deepEqual(
+        UPLOAD_PRESETS.filter((preset) => isSent(preset)),
+        presets,
+      );
+      assert.equal(isSent("full", { [name]: false }), false);
+      assert.equal(isSent("minimal", { [name]: true }), true);
+      assert.equal(isOverridableField(name), true);
+    }
+  });
+
+  it("holds the coverage back while a project is local-only, unless the field is set", () => {
+    const policy = (local: boolean, fields = {}) =>
+      ({ preset: "full", fields, perProject: { open: true, secret: !local } }) as const;
+    assert.equal(isMachineFieldSent("coverage", policy(true)), false);
+    assert.equal(isMachineFieldSent("coverage", policy(true, { coverage: true })), true);
+    assert.equal(isMachineFieldSent("coverage", policy(false)), true);
+    assert.equal(isMachineFieldSent("limit_readings", policy(true)), true);
   });
 });
 

@@ -36,7 +36,7 @@ sent        prompt_tokens, completion_tokens, cache_read_tokens,
             latency_ms, ttfb_ms, http_status, error_class, provider_error_code,
             retryable, blocked_by, attribution_tier, session_id, session_source,
             turn_id, agent_id, parent_agent_id, agent_kind, record_source,
-            prompt_hash, prompt_hash_kind
+            prompt_hash, prompt_hash_kind, coverage
 held back   client_version, git_branch, git_commit, git_remote, pull_request,
             method, path, source_workdir, limit_readings
 prompt_hash plain (SHA-256): it contains no text, but a short or guessable
@@ -44,6 +44,8 @@ prompt_hash plain (SHA-256): it contains no text, but a short or guessable
             keys, get one by pairing again: meter cloud connect --force
 ids         keyed (HMAC-SHA-256) with a key that only this machine has, so the
             cloud cannot read them
+coverage    by hour, how many calls were metered and missed, of all projects
+            together, and when the daemon ran; no host, path or project
 local only  no project
 never       prompts, completions, host names, error messages: no field contains
             them
@@ -115,6 +117,18 @@ secret = "${secret}"
       stdout,
       /\nbodies {6}on: bodies captured since 2026-11-01T00:00:00\.000Z are sent redacted;/,
     );
+  });
+
+  it("says why the coverage is held back", async () => {
+    const text = async () =>
+      (await runWords(sample.home, ["cloud", "privacy", "show"], { COLUMNS: "400" })).stdout;
+    await set("upload", "false", "--project", "secret");
+    assert.match(await text(), /^coverage +not sent while a project is local only, .+field\.coverage true$/m);
+    assert.ok((await show()).held_back_fields.includes("coverage"));
+    await set("field.coverage", "true");
+    assert.match(await text(), /^coverage +by hour, /m);
+    await set("field.coverage", "false");
+    assert.match(await text(), /^coverage +not sent$/m);
   });
 
   it("shows the form in which prompt_hash is sent, and what a plain one can reveal", async () => {

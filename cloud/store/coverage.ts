@@ -1,0 +1,80 @@
+import { sql } from "kysely";
+import { HOUR_MS, type Millis } from "../../core/values/time.ts";
+import type { CoverageUpload } from "../../core/wire/coverage.ts";
+import { formatInstant, parseInstant } from "../../core/wire/instant.ts";
+import type { AuthenticatedKey } from "./keys.ts";
+import type { CloudDatabase } from "./open-database.ts";
+import { inScope } from "./transaction.ts";
+
+/** Most running times kept per machine; the oldest are deleted first. */
+const MAX_RUNS = 10_000;
+
+const instantOf = (text: string): Millis => parseInstant(text) ?? 0;
+
+/**
+ * Stores the coverage of the key's machine and returns the number of hours and running times. An hour that was counted earlier never
+ * replaces one that was counted later. What lies in the future comes from a wrong clock and is left out.
+ */
+export async function saveCoverage(
+  db: CloudDatabase,
+  { workspaceId, machine }: AuthenticatedKey,
+  { as_of, queued, hours, runs }: CoverageUpload,
+  now: Millis,
+): Promise<number> {
+  if (machine === null) return 0;
+  const asOf = Math.min(instantOf(as_of), now);
+  const own = { workspace_id: workspaceId, machine_id: machine.id };
+  // Two rows of one key in a statement are an error.
+  const ownHours = [...new Map(hours.map((each) => [instantOf(each.hour), each]))].filter(
+    ([hour]) => hour < now + HOUR_MS,
+  );
+  const ownRuns = [...new Map(runs.map(({ from, to }) => [instantOf(from), instantOf(to)]))]
+    .map(([from, to]) => ({ ...own, run_from: from, run_to: Math.min(to, now) }))
+    .filter(({ run_from, run_to }) => run_from <= run_to);
+  await inScope(db, { workspaceId }, async (trx) => {
+    if (ownHours.length > 0)
+      await trx
+        .insertInto("coverage_hours")
+        .values(
+          ownHours.map(([hour, { metered, seen, counts }]) => ({
+            ...own,
+            hour,
+            as_of: asOf,
+            metered,
+            // A daemon with kinds that this version does not know has seen more than these.
+            seen: Math.max(metered, seen),
+            counts: sql<unknown>`${JSON.stringify(Object.fromEntries(counts.map(({ kind, count }) => [kind, count])))}::text::jsonb`,
+          })),
+        )
+        .onConflict((conflict) =>
+          conflict
+            .columns(["workspace_id", "hour", "machine_id"])
+            .doUpdateSet((eb) => ({
+              as_of: eb.ref("excluded.as_of"),
+              metered: eb.ref("excluded.metered"),
+              seen: eb.ref("excluded.seen"),
+              counts: eb.ref("excluded.counts"),
+            }))
+            .where("coverage_hours.as_of", "<=", (eb) => eb.ref("excluded.as_of")),
+        )
+        .execute();
+    if (ownRuns.length > 0)
+      await trx
+        .insertInto("daemon_runs")
+        .values(ownRuns)
+        .onConflict((conflict) =>
+          conflict
+            .columns(["workspace_id", "machine_id", "run_from"])
+            .doUpdateSet({ run_to: sql<Millis>`greatest(daemon_runs.run_to, excluded.run_to)` }),
+        )
+        .execute();
+    await sql`delete from daemon_runs where workspace_id = ${workspaceId}::uuid and machine_id = ${machine.id}::uuid
+      and run_from < coalesce((select run_from from daemon_runs
+        where workspace_id = ${workspaceId}::uuid and machine_id = ${machine.id}::uuid
+        order by run_from desc offset ${sql.lit(MAX_RUNS - 1)} limit 1), '-infinity')`.execute(trx);
+    await sql`update machines set coverage_at = ${formatInstant(asOf)}::timestamptz, queued_requests = ${queued}::bigint
+      where workspace_id = ${workspaceId}::uuid and machine_id = ${machine.id}::uuid
+        and (coverage_at is null or coverage_at <= ${formatInstant(asOf)}::timestamptz)`.execute(trx);
+  });
+  return ownHours.length + ownRuns.length;
+}

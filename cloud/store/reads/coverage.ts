@@ -1,0 +1,168 @@
+import { sql, type Transaction } from "kysely";
+import { type CoverageState, findCoverageState } from "../../../core/metering/coverage/fleet-coverage.ts";
+import { findRunningGaps, type RunningTime } from "../../../core/metering/coverage/running-times.ts";
+import type { Millis } from "../../../core/values/time.ts";
+import { formatCalendarDate, formatInstant } from "../../../core/wire/instant.ts";
+import type { CloudDatabase } from "../open-database.ts";
+import type { CloudSchema } from "../schema.ts";
+import { inReadScope } from "./read-scope.ts";
+import type { Span } from "./usage-spans.ts";
+
+/** A counter of a machine, and the hour in which it last went up. */
+export interface KindCount {
+  readonly kind: string;
+  readonly count: number;
+  readonly lastSeenAt: Millis;
+}
+
+/** The coverage of one machine in a period. */
+export interface StoredCoverage {
+  readonly machineId: string;
+  readonly name: string;
+  readonly state: CoverageState;
+  readonly reportedAt: Millis | null;
+  readonly queued: number | null;
+  readonly metered: number;
+  readonly seen: number;
+  readonly counts: readonly KindCount[];
+  readonly gaps: readonly RunningTime[];
+  /** Whether it had requests whose coverage is not known. */
+  readonly isUnknown: boolean;
+}
+
+/** What is read of each machine: everything, or only what the sums lack. */
+export type CoverageDetail = "all" | "missing";
+
+/** Reads the coverage of a workspace's machines in a period, by name. With `missing`, there are no gaps. */
+export async function readCoverage(
+  db: CloudDatabase,
+  workspaceId: string,
+  span: Span,
+  detail: CoverageDetail,
+): Promise<readonly StoredCoverage[]> {
+  return await inReadScope(db, { workspaceId }, async (trx) => {
+    const machines = (await readMachines(trx, workspaceId)).map((machine) => ({
+      ...machine,
+      state: findCoverageState(machine, span.to),
+    }));
+    const sums = await readSums(trx, workspaceId, span);
+    const counts = await readCounts(trx, workspaceId, span, detail);
+    const runs = detail === "all" ? await readRuns(trx, workspaceId, span) : new Map<string, RunningTime[]>();
+    const silent = machines.filter(({ state, lastSeenAt }) => state !== "current" && lastSeenAt !== null);
+    const lastDays = await readLastDays(
+      trx,
+      workspaceId,
+      span,
+      silent.map(({ machineId }) => machineId),
+    );
+    return machines.map(({ lastSeenAt: _, ...machine }) => {
+      const { machineId, reportedAt } = machine;
+      const lastDay = lastDays.get(machineId);
+      return {
+        ...machine,
+        ...(sums.get(machineId) ?? { metered: 0, seen: 0 }),
+        counts: counts.get(machineId) ?? [],
+        gaps: findRunningGaps(runs.get(machineId) ?? [], span),
+        isUnknown: lastDay !== undefined && lastDay >= formatCalendarDate(reportedAt ?? 0),
+      };
+    });
+  });
+}
+
+async function readMachines(trx: Transaction<CloudSchema>, workspaceId: string) {
+  const { rows } = await sql<{
+    machine_id: string;
+    name: string;
+    coverage_at: Millis | null;
+    queued_requests: string | null;
+    last_seen_at: Millis | null;
+  }>`
+    select m.machine_id, coalesce(m.label, m.hostname) as name, m.coverage_at, m.queued_requests,
+      (select max(k.last_used_at) from sync_keys k
+        where k.workspace_id = ${workspaceId}::uuid and k.machine_id = m.machine_id) as last_seen_at
+    from machines m where m.workspace_id = ${workspaceId}::uuid order by 2, 1`.execute(trx);
+  return rows.map((row) => ({
+    machineId: row.machine_id,
+    name: row.name,
+    reportedAt: row.coverage_at,
+    queued: row.queued_requests === null ? null : Number(row.queued_requests),
+    lastSeenAt: row.last_seen_at,
+  }));
+}
+
+const within = (workspaceId: string, { from, to }: Span) => sql`
+  h.workspace_id = ${workspaceId}::uuid and h.hour >= ${formatInstant(from)}::timestamptz
+    and h.hour < ${formatInstant(to)}::timestamptz`;
+
+async function readSums(trx: Transaction<CloudSchema>, workspaceId: string, span: Span) {
+  const { rows } = await sql<{ machine_id: string; metered: string; seen: string }>`
+    select h.machine_id, sum(h.metered) as metered, sum(h.seen) as seen from coverage_hours h
+    where ${within(workspaceId, span)} group by h.machine_id`.execute(trx);
+  return new Map(
+    rows.map((row) => [row.machine_id, { metered: Number(row.metered), seen: Number(row.seen) }]),
+  );
+}
+
+async function readCounts(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  span: Span,
+  detail: CoverageDetail,
+): Promise<ReadonlyMap<string, KindCount[]>> {
+  const { rows } = await sql<{ machine_id: string; kind: string; count: string; hour: Millis }>`
+    select h.machine_id, c.kind, sum(c.count::bigint) as count, max(h.hour) as hour
+    from coverage_hours h cross join lateral jsonb_each_text(h.counts) as c (kind, count)
+    where ${within(workspaceId, span)} ${detail === "all" ? sql`` : sql`and h.seen > h.metered`}
+    group by h.machine_id, c.kind order by h.machine_id, c.kind`.execute(trx);
+  const counts = new Map<string, KindCount[]>();
+  for (const { machine_id, kind, count, hour } of rows) {
+    const own = counts.get(machine_id) ?? [];
+    own.push({ kind, count: Number(count), lastSeenAt: hour });
+    counts.set(machine_id, own);
+  }
+  return counts;
+}
+
+/** Reads the running times that overlap the period, with the ones before and after it, by machine. */
+async function readRuns(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  { from, to }: Span,
+): Promise<ReadonlyMap<string, RunningTime[]>> {
+  const { rows } = await sql<{ machine_id: string; run_from: Millis; run_to: Millis }>`
+    select r.machine_id, r.run_from, r.run_to from daemon_runs r where r.workspace_id = ${workspaceId}::uuid
+      and r.run_from >= coalesce((select max(b.run_from) from daemon_runs b
+        where b.workspace_id = ${workspaceId}::uuid and b.machine_id = r.machine_id
+          and b.run_to < ${formatInstant(from)}::timestamptz), '-infinity')
+      and r.run_from <= coalesce((select min(a.run_from) from daemon_runs a
+        where a.workspace_id = ${workspaceId}::uuid and a.machine_id = r.machine_id
+          and a.run_from >= ${formatInstant(to)}::timestamptz), 'infinity')
+    order by r.machine_id, r.run_from`.execute(trx);
+  const runs = new Map<string, RunningTime[]>();
+  for (const { machine_id, run_from, run_to } of rows) {
+    const own = runs.get(machine_id) ?? [];
+    own.push({ from: run_from, to: run_to });
+    runs.set(machine_id, own);
+  }
+  return runs;
+}
+
+/** Reads the last day of the period on which each of these machines had requests. */
+async function readLastDays(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  { from, to }: Span,
+  machineIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (machineIds.length === 0) return new Map();
+  const rows = await trx
+    .selectFrom("usage_daily")
+    .select(["machine_id", sql<string>`max(day)::text`.as("day")])
+    .where("workspace_id", "=", workspaceId)
+    .where("day", ">=", formatCalendarDate(from))
+    .where("day", "<=", formatCalendarDate(to))
+    .where("machine_id", "in", machineIds)
+    .groupBy("machine_id")
+    .execute();
+  return new Map(rows.map(({ machine_id, day }) => [machine_id, day]));
+}

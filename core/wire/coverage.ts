@@ -1,0 +1,90 @@
+import * as v from "valibot";
+import { HOUR_MS } from "../values/time.ts";
+import { count, identifier, instant, maybe, name } from "./fields.ts";
+import { parseInstant } from "./instant.ts";
+
+/** Most hours, and most running times, in one upload. */
+export const MAX_COVERAGE_ITEMS = 500;
+
+/** Most kinds in one hour: more than there are. */
+const MAX_KINDS = 64;
+
+/** A counter by kind, such as `metered` or `unknown_path`. A newer daemon may have kinds that this version does not know. */
+const kindCount = { kind: name(64), count };
+
+const hour = v.pipe(
+  instant,
+  v.check((value) => (parseInstant(value) ?? 0) % HOUR_MS === 0, "must be a whole hour in UTC"),
+);
+
+const span = { from: instant, to: instant };
+
+const list = <const Schema extends v.GenericSchema>(item: Schema) =>
+  v.pipe(v.array(item), v.maxLength(MAX_COVERAGE_ITEMS, `must contain at most ${MAX_COVERAGE_ITEMS} items`));
+
+/** What a machine counted in one hour, over all hosts. `seen` is `metered` and what was missed. */
+const coverageHourSchema = v.object({
+  hour,
+  metered: count,
+  seen: count,
+  counts: v.pipe(
+    v.array(v.object(kindCount)),
+    v.maxLength(MAX_KINDS, `must contain at most ${MAX_KINDS} kinds`),
+  ),
+});
+export type CoverageHour = v.InferOutput<typeof coverageHourSchema>;
+
+/**
+ * The request of `POST /v1/daemon/coverage`: how many calls were metered and what was missed, by hour, and when the daemon ran. It
+ * names no host, path or project. An hour replaces an earlier statement of the same hour, and a running time one that began at
+ * the same time, so an upload can be repeated.
+ */
+export const coverageUploadSchema = v.object({
+  daemon_version: name(64),
+  /** When the machine counted. */
+  as_of: instant,
+  /** How many requests wait to be sent. */
+  queued: maybe(count),
+  hours: list(coverageHourSchema),
+  runs: list(v.object(span)),
+});
+export type CoverageUpload = v.InferOutput<typeof coverageUploadSchema>;
+
+/** The response to an upload. */
+export const coverageUploadResponseSchema = v.object({ stored: count });
+
+/** Sums of a period. `permille`: tenths of a percent, rounded down (1000 is all); null if nothing was seen. */
+const sums = { metered: count, seen: count, permille: maybe(count) };
+
+/** The coverage of one machine. */
+const machineCoverage = v.object({
+  machine_id: identifier,
+  machine_name: v.string(),
+  /**
+   * `current`: counted until now, or until the machine was last seen. `stale`: it was seen since, but did not state its coverage.
+   * `unknown`: it never stated any.
+   */
+  state: v.picklist(["current", "stale", "unknown"]),
+  /** Until when it has counted. */
+  reported_at: maybe(instant),
+  /** How many requests waited to be sent then. */
+  queued: maybe(count),
+  ...sums,
+  counts: v.array(v.object({ ...kindCount, last_seen_at: instant })),
+  /** The times in which the daemon did not run, the earliest first. */
+  gaps: v.array(v.object(span)),
+});
+export type MachineCoverage = v.InferOutput<typeof machineCoverage>;
+
+/** The response of `GET /v1/workspaces/{ws}/coverage`: the sums of the machines that stated theirs. */
+export const coverageSchema = v.object({
+  from: v.string(),
+  to: v.string(),
+  /** The start that was asked for, if it was before the retention floor. */
+  clamped_from: maybe(v.string()),
+  ...sums,
+  /** The machines with requests in the period whose coverage is not known, or not to its end. They are in no sum. */
+  unknown_machines: count,
+  machines: v.array(machineCoverage),
+});
+export type CoverageAnswer = v.InferOutput<typeof coverageSchema>;
