@@ -2,6 +2,7 @@ import type { PriceBook } from "../core/pricing/price-book.ts";
 import type { UsageQuery } from "../core/pricing/view/usage-query.ts";
 import type { Millis } from "../core/values/time.ts";
 import type { UsageAnswer, UsageDimension, UsageForecast } from "../core/wire/usage.ts";
+import type { NameOfValue } from "./filters.ts";
 import type { Html } from "./html.ts";
 import type { FirstStep } from "./states.ts";
 import type { ViewTools } from "./tools.ts";
@@ -28,6 +29,8 @@ export interface UsageHost {
     dimensions: readonly UsageDimension[],
   ): Promise<UsageResult<readonly UsageAnswer[]>>;
   readForecast(query: UsageQuery): Promise<UsageResult<UsageForecast>>;
+  /** Returns the names of the values of filters that are IDs. */
+  nameFilters(filters: UsageQuery["filters"]): Promise<NameOfValue>;
   /** Returns the steps to the first call; none if there was one. */
   firstSteps(): Promise<readonly FirstStep[]>;
   /** Returns how to give the models of an answer's unpriced requests a price. */

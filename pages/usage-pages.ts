@@ -111,14 +111,16 @@ export const linksOf = (host: Pick<UsageHost, "base">) => ({
   list: (query: UsageQuery) => requestsHref(host, query),
 });
 
-const viewOf = (host: UsageHost, spec: UsageViewSpec, parameters: URLSearchParams): UsageView =>
-  readUsageView(spec, parameters, host.base);
+async function viewOf(host: UsageHost, spec: UsageViewSpec, parameters: URLSearchParams): Promise<UsageView> {
+  const view = readUsageView(spec, parameters, host.base);
+  return { ...view, nameOf: await host.nameFilters(view.query.filters) };
+}
 
 /** Returns the value of a result, or null if the query has none. */
 const valueOrNull = <Answer>(result: UsageResult<Answer>): Answer | null => (result.ok ? result.value : null);
 
 async function showOverview(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
-  const view = viewOf(host, OVERVIEW_VIEW, parameters);
+  const view = await viewOf(host, OVERVIEW_VIEW, parameters);
   return await toPage(host, view, parameters, await host.readUsage(view.query), async (usage) => ({
     heading: "Overview",
     title: formatShortUsd(BigInt(usage.totals.spent_pico_usd)),
@@ -139,6 +141,7 @@ async function readOverview(
   if (firstSteps.length > 0)
     return {
       usage,
+      dimensions: host.dimensions,
       breakdowns: [],
       forecast: null,
       year: null,
@@ -157,6 +160,7 @@ async function readOverview(
   ]);
   return {
     usage,
+    dimensions: host.dimensions,
     breakdowns: valueOrNull(breakdowns) ?? [],
     forecast: forecast === null ? null : valueOrNull(forecast),
     year: valueOrNull(year),
@@ -168,7 +172,7 @@ async function readOverview(
 }
 
 async function showExplore(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
-  const view = viewOf(host, EXPLORE_VIEW, parameters);
+  const view = await viewOf(host, EXPLORE_VIEW, parameters);
   const isChart = view.own.view === "chart";
   const query: UsageQuery = isChart ? { ...view.query, thenBy: null } : { ...view.query, bucket: "none" };
   const { dimensions } = host;
@@ -183,7 +187,7 @@ async function showExplore(host: UsageHost, parameters: URLSearchParams): Promis
 
 /** Shows the models that were used, with their rates. */
 async function showModels(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
-  const view = viewOf(host, MODELS_VIEW, parameters);
+  const view = await viewOf(host, MODELS_VIEW, parameters);
   const query: UsageQuery = { ...view.query, by: "model", thenBy: "provider" };
   return await toPage(host, view, parameters, await host.readUsage(query), async (usage) => ({
     heading: "Models and prices",
@@ -213,7 +217,7 @@ async function createRateLookup({ prices, now }: UsageHost): Promise<ModelsAnswe
 
 /** Shows what each project and its branches cost. */
 async function showProjects(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
-  const view = viewOf(host, PROJECTS_VIEW, parameters);
+  const view = await viewOf(host, PROJECTS_VIEW, parameters);
   const query: UsageQuery = { ...view.query, by: "project", thenBy: "branch" };
   return await toPage(host, view, parameters, await host.readUsage(query), (usage) => ({
     heading: "Projects and branches",

@@ -19,7 +19,7 @@ import {
 } from "../core/wire/usage.ts";
 import { DIMENSION_NAMES } from "./dimension-names.ts";
 import { renderShortCount, renderUsd } from "./figures.ts";
-import { PERIODS } from "./filters.ts";
+import { type NameOfValue, PERIODS } from "./filters.ts";
 import { formatShortCount, formatShortUsd } from "./formats.ts";
 import type { Html } from "./html.ts";
 import { pageHref } from "./page-place.ts";
@@ -37,6 +37,8 @@ export interface UsageView {
   readonly own: Readonly<Record<string, string>>;
   /** The unknown parts of the address, as sentences. */
   readonly notices: readonly string[];
+  /** The names of people and machines, whose values are IDs. Absent: values are their own names. */
+  readonly nameOf?: NameOfValue;
 }
 
 /** A page about usage: its path, its default query, and its own keys with their values, the default first. */
@@ -167,17 +169,21 @@ export const comparisonMenu = ({ query }: UsageView): UsageMenu => ({
   values: USAGE_COMPARISONS.map((each) => [each, COMPARISON_NAMES[each]]),
 });
 
-/** A menu that filters by one value of a dimension. */
-export function filterMenu(view: UsageView, dimension: UsageDimension, values: readonly string[]): UsageMenu {
+/** A menu that filters by one value of a dimension. None for a filter with several values: the form keeps it as it is. */
+export function filterMenus(
+  view: UsageView,
+  dimension: UsageDimension,
+  values: readonly (readonly [value: string, name: string])[],
+): UsageMenu[] {
   const filter = view.query.filters.find((each) => each.dimension === dimension && !each.not);
-  const selected = filter?.values.length === 1 ? (filter.values[0] ?? "") : "";
-  const all = [...new Set([...values, ...(selected === "" ? [] : [selected])])].sort();
-  return {
-    name: dimension,
-    label: DIMENSION_NAMES[dimension],
-    selected,
-    values: [["", "all"], ...all.map((value) => [value, value] as const)],
-  };
+  if (filter !== undefined && filter.values.length > 1) return [];
+  const selected = filter?.values[0] ?? "";
+  const names = new Map(values);
+  if (selected !== "" && !names.has(selected))
+    names.set(selected, view.nameOf?.(dimension, selected) ?? selected);
+  if (names.size === 0) return [];
+  const all = [...names].sort(([, one], [, other]) => (one < other ? -1 : 1));
+  return [{ name: dimension, label: DIMENSION_NAMES[dimension], selected, values: [["", "all"], ...all] }];
 }
 
 /** Renders menus as a form that loads the view, some of them behind "Filter". The rest of the query is in hidden fields. */
@@ -209,7 +215,7 @@ export function renderUsageChips(view: UsageView): Html | "" {
   if (filters.length === 0) return "";
   return html`<div class="bar" role="group" aria-label="Filters">${filters.map(
     ({ dimension, not, values }) =>
-      html`<span class="chip"><span>${DIMENSION_NAMES[dimension]} ${not ? "is not" : "is"} ${values.map((value, n) => html`${n > 0 ? " or " : ""}<bdi>${value === "" ? "unknown" : value}</bdi>`)}</span><a class="drop" href="${usageHref(view, withoutFilter(view.query, dimension, not))}" aria-label="Remove the filter ${DIMENSION_NAMES[dimension]}">×</a></span>`,
+      html`<span class="chip"><span>${DIMENSION_NAMES[dimension]} ${not ? "is not" : "is"} ${values.map((value, n) => html`${n > 0 ? " or " : ""}<bdi>${value === "" ? "unknown" : (view.nameOf?.(dimension, value) ?? value)}</bdi>`)}</span><a class="drop" href="${usageHref(view, withoutFilter(view.query, dimension, not))}" aria-label="Remove the filter ${DIMENSION_NAMES[dimension]}">×</a></span>`,
   )}${filters.length > 1 ? html`<a href="${usageHref(view, { filters: [] })}">Remove all</a>` : ""}</div>`;
 }
 

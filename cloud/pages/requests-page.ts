@@ -39,10 +39,10 @@ import {
 } from "../store/reads/traces.ts";
 import { renderAuditTabs } from "./audit-parts.ts";
 import { askOfPeriod, readFilterMenus, type UsageRead } from "./filter-menus.ts";
+import { tracesCsv } from "./list-csv.ts";
 import { toolsOf } from "./page-tools.ts";
 import { readBodyPanel, showBodyPanel } from "./request-body.ts";
 import { toShownRequest } from "./shown-request.ts";
-import { tracesCsv } from "./traces-csv.ts";
 import { CLOUD_DIMENSIONS } from "./usage-pages.ts";
 import type { PageAnswer, PageCall } from "./workspace-page.ts";
 

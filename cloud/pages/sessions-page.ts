@@ -4,14 +4,18 @@ import { HEX_ID } from "../../core/wire/fields.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { readPagePeriod } from "../../pages/page-period.ts";
-import { filterValue, readView } from "../../pages/view.ts";
+import { pageHref } from "../../pages/page-place.ts";
+import { filterValue, readView, type View, viewParameters } from "../../pages/view.ts";
 import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
 import { renderSessions, type SessionLine, WORKSPACE_SESSIONS_VIEW } from "../../pages/views/sessions.ts";
 import { readNames } from "../routes/reads/read-names.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
-import { MAX_SESSION_REQUESTS } from "../routes/reads/sessions.ts";
+import { MAX_SESSION_REQUESTS, toSession } from "../routes/reads/sessions.ts";
+import { toTrace } from "../routes/reads/to-trace.ts";
 import { findSession, listSessions, type SessionRow } from "../store/reads/sessions.ts";
+import type { TraceRow } from "../store/reads/traces.ts";
 import { readFilterMenus } from "./filter-menus.ts";
+import { sessionsCsv, tracesCsv } from "./list-csv.ts";
 import { toolsOf } from "./page-tools.ts";
 import { toShownRequest } from "./shown-request.ts";
 import type { PageAnswer, PageCall } from "./workspace-page.ts";
@@ -42,6 +46,9 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
     readFilterMenus(call, period, ["project", "person", "machine"]),
   ]);
   const shown = rows.slice(0, MAX_SESSIONS);
+  const format = formatOf(call);
+  if (format !== null)
+    return sendFile(call, "sessions", format, sessionsCsv, await toWireSessions(call, shown));
   const query = new URLSearchParams({ from: formatInstant(from), to: formatInstant(to) });
   for (const [name, value] of Object.entries(filter)) if (value !== null) query.set(name, value);
   const answer = {
@@ -56,7 +63,7 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
     path: PATH,
     controls: renderPeriods(view),
     main: renderSessions(answer, view, place),
-    tools: toolsOf(call, `/sessions?${query}&limit=${MAX_SESSIONS}`, {}),
+    tools: toolsOf(call, `/sessions?${query}&limit=${MAX_SESSIONS}`, filesOf(view)),
   };
 }
 
@@ -76,14 +83,59 @@ export async function showSession(call: PageCall): Promise<PageAnswer> {
   const [session] = found === null ? [] : await toSessionLines(call, [found.session]);
   if (found === null || session === undefined)
     return { heading: "Not found", path: PATH, back, main: renderNoSession(place), status: 404 };
+  const format = formatOf(call);
+  if (format !== null)
+    return sendFile(call, "session", format, tracesCsv, await toWireTraces(call, found.requests));
   const view = readView(sessionView(`${PATH}/${id}`), call.parameters, place.base);
   return {
     heading: "One session",
     path: PATH,
     back,
     main: renderSession({ session, requests: found.requests.map(toShownRequest) }, view, place),
-    tools: toolsOf(call, `${PATH}/${id}`, {}),
+    tools: toolsOf(call, `${PATH}/${id}`, filesOf(view)),
   };
+}
+
+type Format = "csv" | "json";
+
+function formatOf({ parameters }: PageCall): Format | null {
+  const format = parameters.get("format");
+  return format === "csv" || format === "json" ? format : null;
+}
+
+function filesOf(view: View) {
+  const file = (format: Format) =>
+    `${pageHref(view.base, view.spec.path)}?${new URLSearchParams([...viewParameters(view), ["format", format]])}`;
+  return { csv: file("csv"), json: file("json") };
+}
+
+/** Answers with items of the API as a file. */
+function sendFile<Item>(
+  { context }: PageCall,
+  name: string,
+  format: Format,
+  toCsv: (items: readonly Item[]) => string,
+  items: readonly Item[],
+): Response {
+  context.header("content-disposition", `attachment; filename="${name}.${format}"`);
+  if (format === "json") return context.json({ items });
+  return context.body(toCsv(items), 200, { "content-type": "text/csv; charset=utf-8; header=present" });
+}
+
+async function toWireSessions({ env }: PageCall, rows: readonly SessionRow[]) {
+  const names = await readNames(
+    env.parts.accounts,
+    rows.map(({ user_id }) => user_id),
+  );
+  return rows.map((row) => toSession(row, names));
+}
+
+async function toWireTraces({ env }: PageCall, rows: readonly TraceRow[]) {
+  const names = await readNames(
+    env.parts.accounts,
+    rows.map(({ user_id }) => user_id),
+  );
+  return rows.map((row) => toTrace(row, names));
 }
 
 async function toSessionLines(

@@ -1,12 +1,16 @@
 import { findPublication } from "../../core/pricing/price-fix.ts";
 import type { UsageQuery } from "../../core/pricing/view/usage-query.ts";
+import { isUuid } from "../../core/values/uuid.ts";
 import { USAGE_DIMENSIONS, type UsageDimension } from "../../core/wire/usage.ts";
+import type { NameOfValue } from "../../pages/filters.ts";
 import type { UsageHost } from "../../pages/usage-host.ts";
 import type { ShowUsagePage } from "../../pages/usage-pages.ts";
+import { readNames } from "../routes/reads/read-names.ts";
 import { readUsageAnswer, readUsageForecast } from "../routes/reads/read-usage.ts";
 import { hasRequests } from "../store/reads/traces.ts";
 import { readUnpricedModels } from "../store/reads/unpriced-models.ts";
 import { isCloudDimension } from "../store/reads/usage-data.ts";
+import { readMachineNames } from "../store/reads/usage-reports.ts";
 import { toolsOf } from "./page-tools.ts";
 import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
@@ -41,6 +45,7 @@ export function createUsageHost(call: PageCall): UsageHost {
       return failed ?? { ok: true, value: answers.flatMap((answer) => (answer.ok ? [answer.value] : [])) };
     },
     readForecast: (query) => readUsageForecast(parts, workspace, inZone(query)),
+    nameFilters: (filters) => readNamesOfFilters(call, filters),
     firstSteps: async () =>
       (await hasRequests(parts.db, workspace.workspaceId)) ? [] : listFirstSteps(parts.config.baseUrl),
     async priceFixes({ period }) {
@@ -56,6 +61,20 @@ export function createUsageHost(call: PageCall): UsageHost {
     projectOrigins: () => new Map(),
     renderTools: (path, tools) => toolsOf(call, withZone(path, place.zone), tools),
   };
+}
+
+/** Reads the names of the people and machines that filters name. */
+async function readNamesOfFilters(
+  { env: { parts }, workspace }: PageCall,
+  filters: UsageQuery["filters"],
+): Promise<NameOfValue> {
+  const idsOf = (name: UsageDimension) =>
+    filters.filter(({ dimension }) => dimension === name).flatMap(({ values }) => values);
+  const names: Partial<Record<string, ReadonlyMap<string, string>>> = {
+    machine: await readMachineNames(parts.db, workspace.workspaceId, idsOf("machine").filter(isUuid)),
+    person: await readNames(parts.accounts, idsOf("person")),
+  };
+  return (dimension, value) => names[dimension]?.get(value) ?? null;
 }
 
 /** Returns the path of the API that gives a page's figures: with the page's zone unless it has one. */

@@ -12,6 +12,7 @@ import { createNowRoutes } from "./now-routes.ts";
 import { problem } from "./problem.ts";
 import { createProjectRoutes } from "./project-routes.ts";
 import { responseHeaders } from "./response-headers.ts";
+import { createSessionRoutes } from "./session-routes.ts";
 import { isTelemetryPath, TELEMETRY_PATH } from "./telemetry-path.ts";
 import { createTelemetryRoutes } from "./telemetry-routes.ts";
 import { createUsageRoutes } from "./usage-routes.ts";
@@ -93,6 +94,7 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
   api.route("/v1/budgets", createBudgetRoutes(ports));
   api.route("/v1/now", createNowRoutes(ports));
   api.route("/v1/usage", createUsageRoutes(ports));
+  api.route("/v1/sessions", createSessionRoutes(ports));
   api.route("/v1", createDataRoutes(ports));
   api.route("/", createLocalPages(ports));
   api.notFound((context) => problem(context, 404, "not_found", "There is no resource at this path."));

@@ -5,8 +5,7 @@ import { explainRequest } from "../../core/pricing/explain-request.ts";
 import { fixOfExplanation } from "../../core/pricing/price-fix.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { formatShortUsd } from "../../pages/formats.ts";
-import { CLIENT_FILES, type NavigationItem } from "../../pages/frame.ts";
-import type { Html } from "../../pages/html.ts";
+import { CLIENT_FILES } from "../../pages/frame.ts";
 import { renderTools } from "../../pages/tools.ts";
 import { USAGE_PAGES } from "../../pages/usage-pages.ts";
 import { viewParameters } from "../../pages/view.ts";
@@ -17,8 +16,6 @@ import { renderNow } from "../../pages/views/now.ts";
 import { renderPrivacy } from "../../pages/views/privacy.ts";
 import { adviceOf, renderNoRequest, renderRequest } from "../../pages/views/request.ts";
 import { type RequestsView, readRequestsView, renderRequests } from "../../pages/views/requests.ts";
-import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
-import { renderSessions, SESSIONS_VIEW } from "../../pages/views/sessions.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { requestJson } from "../api/request-json.ts";
 import { requestsCsv } from "../api/requests-csv.ts";
@@ -31,8 +28,8 @@ import { readCoverage } from "./read-coverage.ts";
 import { readNow } from "./read-now.ts";
 import { readPrivacy } from "./read-privacy.ts";
 import { LOCAL_REQUESTS, readRequests, requestListQuery, requestsApiPath } from "./read-requests.ts";
-import { readSession, readSessions } from "./read-sessions.ts";
-import { parametersOf, placeOf, showPage, toolsOf, viewOf } from "./show-page.ts";
+import { showSession, showSessions } from "./session-pages.ts";
+import { parametersOf, placeOf, showNotFound, showPage, toolsOf, viewOf } from "./show-page.ts";
 import { answerStatement } from "./statement.ts";
 import { showUsagePage } from "./usage-pages.ts";
 
@@ -107,10 +104,6 @@ async function sendRequests(ports: ApiPorts, context: Context, view: RequestsVie
   return context.body(requestsCsv(items), 200, { "content-type": "text/csv; charset=utf-8; header=present" });
 }
 
-function showNotFound(ports: ApiPorts, context: Context, back: NavigationItem, main: Html) {
-  return showPage(ports, context, { heading: "Not found", path: back.path, back, main }, 404);
-}
-
 async function showRequest(ports: ApiPorts, context: Context, id: string) {
   const { store, clock } = ports;
   const back = { path: "/requests", name: "Requests" };
@@ -137,31 +130,6 @@ async function showRequest(ports: ApiPorts, context: Context, id: string) {
     tools: toolsOf(context, `/v1/requests/${request.requestId}`, {
       command: `meter explain ${request.requestId}`,
     }),
-  });
-}
-
-async function showSessions(ports: ApiPorts, context: Context) {
-  const view = viewOf(context, SESSIONS_VIEW);
-  return showPage(ports, context, {
-    heading: "Sessions",
-    path: "/sessions",
-    controls: renderPeriods(view),
-    main: renderSessions(await readSessions(ports, view), view, placeOf(ports)),
-    tools: renderTools({ command: "meter sessions" }),
-  });
-}
-
-function showSession(ports: ApiPorts, context: Context, id: string) {
-  const back = { path: "/sessions", name: "Sessions" };
-  const answer = readSession(ports, id);
-  if (answer === null) return showNotFound(ports, context, back, renderNoSession(placeOf(ports)));
-  const view = viewOf(context, sessionView(`/sessions/${encodeURIComponent(id)}`));
-  return showPage(ports, context, {
-    heading: "One session",
-    path: "/sessions",
-    back,
-    main: renderSession(answer, view, placeOf(ports)),
-    tools: renderTools({ command: `meter session '${id.replaceAll("'", `'\\''`)}'` }),
   });
 }
 

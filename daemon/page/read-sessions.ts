@@ -8,7 +8,7 @@ import { readLocalPeriod } from "./page-period.ts";
 import { readChoices } from "./read-requests.ts";
 
 /** The most sessions of a list. */
-const MAX_SESSIONS = 100;
+export const MAX_SESSIONS = 100;
 
 /** The most calls of a session that its page has. */
 const MAX_CALLS = 2_000;
@@ -29,18 +29,27 @@ export function toSessionLine(session: SessionSummary): SessionLine {
   };
 }
 
-/** Reads the sessions of a view. */
-export async function readSessions({ store, turn, clock }: ApiPorts, view: View): Promise<SessionsAnswer> {
-  const period = readLocalPeriod(view, clock.now());
+/** Lists the sessions of a view, the latest first. */
+export async function listSessions(
+  { store, turn, clock }: ApiPorts,
+  view: View,
+): Promise<readonly SessionSummary[]> {
+  const { from, to } = readLocalPeriod(view, clock.now());
   const project = filterValue(view, "project");
-  const sessions = await store.sessions.list(
-    { from: period.from, to: period.to, limit: MAX_SESSIONS, ...(project !== undefined && { project }) },
+  return await store.sessions.list(
+    { from, to, limit: MAX_SESSIONS, ...(project !== undefined && { project }) },
     turn,
   );
+}
+
+/** Reads the sessions of a view. */
+export async function readSessions(ports: ApiPorts, view: View): Promise<SessionsAnswer> {
+  const period = readLocalPeriod(view, ports.clock.now());
+  const sessions = await listSessions(ports, view);
   return {
     sessions: sessions.map(toSessionLine),
     periodWords: period.words,
-    choices: { project: await readChoices(store, "project", period) },
+    choices: { project: await readChoices(ports.store, "project", period) },
     hasMore: sessions.length >= MAX_SESSIONS,
   };
 }

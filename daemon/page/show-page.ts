@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
-import { FRAME_POLICY, type FramedPage, renderFrame } from "../../pages/frame.ts";
+import { FRAME_POLICY, type FramedPage, type NavigationItem, renderFrame } from "../../pages/frame.ts";
 import type { Html } from "../../pages/html.ts";
 import type { PagePlace } from "../../pages/page-place.ts";
 import { renderTime } from "../../pages/times.ts";
@@ -45,6 +45,10 @@ export function showPage(ports: ApiPorts, context: Context, page: FramedPage, st
     status,
   );
 }
+
+/** Answers that what a page is about does not exist. */
+export const showNotFound = (ports: ApiPorts, context: Context, back: NavigationItem, main: Html) =>
+  showPage(ports, context, { heading: "Not found", path: back.path, back, main }, 404);
 
 function renderState(daemon: DaemonStatus): Html {
   const fault = findDaemonFault(daemon);

@@ -36,6 +36,7 @@ export function createUsageHost(ports: ApiPorts, context: Context): UsageHost {
     readUsage: (query) => readUsageAnswer(ports, query),
     readBreakdowns: (query, dimensions) => readUsageBreakdowns(ports, query, dimensions),
     readForecast: (query) => readUsageForecast(ports, query),
+    nameFilters: async () => () => null,
     firstSteps: async () => (store.records.latestId() === null ? listFirstSteps(ports) : []),
     priceFixes: async ({ period }) => {
       const [from, to] = [Date.parse(period.from), Date.parse(period.to)];

@@ -19,7 +19,7 @@ import {
   type CaveatLinks,
   comparisonMenu,
   dimensionMenu,
-  filterMenu,
+  filterMenus,
   formatMetric,
   METRIC_NAMES,
   metricMenu,
@@ -60,9 +60,11 @@ const STACKS: readonly UsageDimension[] = [
 ];
 
 /** The values of these can be chosen as filters. */
-const FILTERS: readonly UsageDimension[] = ["project", "model", "client"];
+const FILTERS: readonly UsageDimension[] = ["project", "model", "client", "person", "machine"];
 
 export interface OverviewAnswer {
+  /** The dimensions that the host has. */
+  readonly dimensions: readonly UsageDimension[];
   /** By the view's dimension, with buckets. */
   readonly usage: UsageAnswer;
   /** The same query by one dimension each, without buckets. */
@@ -106,15 +108,20 @@ function renderContents(answer: OverviewAnswer, view: UsageView): Html {
 const nameOf = (dimension: UsageDimension | null): string =>
   dimension === null ? "time" : DIMENSION_NAMES[dimension].toLowerCase();
 
-function renderControls({ breakdowns }: OverviewAnswer, view: UsageView): Html {
+function renderControls({ breakdowns, dimensions }: OverviewAnswer, view: UsageView): Html {
+  const has = (dimension: UsageDimension) => dimensions.includes(dimension);
   const valuesOf = (dimension: UsageDimension) =>
-    (breakdowns.find(({ by }) => by === dimension)?.rows ?? []).flatMap(({ key }) =>
-      key === null ? [] : [key],
+    (breakdowns.find(({ by }) => by === dimension)?.rows ?? []).flatMap(({ key, label }) =>
+      key === null ? [] : [[key, label] as const],
     );
   return renderUsageMenus(
     view,
-    [metricMenu(view, METRICS), dimensionMenu("by", "by", view.query.by, STACKS), comparisonMenu(view)],
-    FILTERS.map((dimension) => filterMenu(view, dimension, valuesOf(dimension))),
+    [
+      metricMenu(view, METRICS),
+      dimensionMenu("by", "by", view.query.by, STACKS.filter(has)),
+      comparisonMenu(view),
+    ],
+    FILTERS.filter(has).flatMap((dimension) => filterMenus(view, dimension, valuesOf(dimension))),
   );
 }
 

@@ -1,8 +1,8 @@
 import { UsageError } from "clipanion";
 import { shownParts } from "../../../core/pricing/cost-split.ts";
-import { formatPicoUsd } from "../../../core/pricing/money.ts";
 import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
-import type { CsvValue } from "../../../core/values/text/format-csv-field.ts";
+import { sessionsTable } from "../../../daemon/api/session-csv.ts";
+import { cachePermille, sessionJson } from "../../../daemon/api/session-json.ts";
 import { countPart, formatRowCost } from "../../../daemon/store/format-row-cost.ts";
 import type { SessionSummary } from "../../../daemon/store/port/sessions.ts";
 import { sumRows } from "../../../daemon/store/report-rows.ts";
@@ -16,7 +16,6 @@ import { formatSpan } from "../../render/format-span.ts";
 import { formatTime } from "../../render/format-time.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { type Column, renderTable } from "../../render/table.ts";
-import { cachePermille, sessionJson } from "./session-json.ts";
 
 /** The options of `meter sessions`. */
 export interface ListSessionsOptions extends PeriodOptions {
@@ -41,7 +40,7 @@ export async function listSessions(context: CommandContext, options: ListSession
   await withStore(context.home, { readOnly: true }, async (store) => {
     const sessions = await store.sessions.list(query, async () => {});
     if (options.json) return context.printJson({ items: sessions.map(sessionJson) });
-    if (options.csv) return context.stdout.write(renderSessionsCsv(sessions));
+    if (options.csv) return context.stdout.write(renderCsvTable(...sessionsTable(sessions)));
     if (store.records.latestId() === null) return context.print(`No sessions.\n${METER_A_PROGRAM}`);
     context.print(renderSessions(sessions, context.width, options.utc));
   });
@@ -104,39 +103,3 @@ const unpricedNote = (unpriced: number): string =>
   unpriced === 1
     ? "1 call has no known price; its cost is not included."
     : `${formatCount(unpriced)} calls have no known price; their cost is not included.`;
-
-function renderSessionsCsv(sessions: readonly SessionSummary[]): string {
-  const items = sessions.map((session) => {
-    const { cost_pico_usd, spent_pico_usd, plan_usage_pico_usd, unknown_billing_pico_usd, ...item } =
-      sessionJson(session);
-    const usd = (picoUsd: bigint | string) => formatPicoUsd(BigInt(picoUsd));
-    return {
-      ...item,
-      cost_usd: usd(cost_pico_usd),
-      spent_usd: usd(spent_pico_usd),
-      plan_usage_usd: usd(plan_usage_pico_usd),
-      unknown_billing_usd: usd(unknown_billing_pico_usd),
-    };
-  });
-  return renderCsvItems(items, SESSION_COLUMNS);
-}
-
-const SESSION_COLUMNS = [
-  ...(["session_id", "session_source", "project", "client", "client_version", "git_branch"] as const),
-  ...(["started_at", "ended_at", "duration_ms", "agents", "requests", "errors", "unpriced"] as const),
-  "requests_from_logs",
-  ...(["incomplete", "prompt_tokens", "cache_read_tokens", "cache_write_tokens"] as const),
-  ...(["completion_tokens", "thinking_tokens", "cache_permille"] as const),
-  ...(["cost_usd", "spent_usd", "plan_usage_usd", "unknown_billing_usd"] as const),
-] as const;
-
-/** Renders objects as CSV with these columns. */
-export function renderCsvItems<Name extends string>(
-  items: readonly { readonly [Key in Name]: CsvValue }[],
-  columns: readonly Name[],
-): string {
-  return renderCsvTable(
-    columns,
-    items.map((item) => columns.map((name) => item[name])),
-  );
-}

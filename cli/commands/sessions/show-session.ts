@@ -11,6 +11,15 @@ import { UNKNOWN } from "../../../core/values/text/format-count.ts";
 import { formatDuration } from "../../../core/values/text/format-duration.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import { totalOutputTokens } from "../../../core/values/token-totals.ts";
+import { callsTable } from "../../../daemon/api/session-csv.ts";
+import {
+  agentJson,
+  cachePermille,
+  requestCachePermille,
+  sessionJson,
+  streamMs,
+  type TreeRequest,
+} from "../../../daemon/api/session-json.ts";
 import type { SessionSummary } from "../../../daemon/store/port/sessions.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
 import { formatPermille, formatShortCount } from "../../../pages/formats.ts";
@@ -18,22 +27,14 @@ import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { CommandFailure, exitCodes } from "../../program/exit-codes.ts";
 import { METER_A_PROGRAM } from "../../program/failures.ts";
+import { renderCsvTable } from "../../render/csv-table.ts";
 import { formatSpan } from "../../render/format-span.ts";
 import { formatTime } from "../../render/format-time.ts";
 import { labelled } from "../../render/labelled.ts";
 import { printable } from "../../render/printable.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { type Column, renderTable } from "../../render/table.ts";
-import { fromLogsNote, renderCsvItems } from "./list-sessions.ts";
-import {
-  agentJson,
-  cachePermille,
-  callJson,
-  requestCachePermille,
-  sessionJson,
-  streamMs,
-  type TreeRequest,
-} from "./session-json.ts";
+import { fromLogsNote } from "./list-sessions.ts";
 
 /** The options of `meter session`. */
 export interface ShowSessionOptions {
@@ -56,7 +57,7 @@ export async function showSession(context: CommandContext, options: ShowSessionO
     const session = findSession(store, options.id);
     const tree = buildSessionTree(store.sessions.requests(session.sessionId, MAX_REQUESTS));
     if (options.json) return context.printJson({ ...sessionJson(session), tree: agentJson(tree) });
-    if (options.csv) return context.stdout.write(renderCallsCsv(tree));
+    if (options.csv) return context.stdout.write(renderCsvTable(...callsTable(tree)));
     const lines = [...headLines(session, tree, context.width, options.utc)];
     for (const { node, depth } of flatten(tree)) lines.push("", ...agentLines(node, depth, context, options));
     if (session.usage.requests > MAX_REQUESTS)
@@ -186,21 +187,4 @@ function formatCost(request: TreeRequest): string {
   if (request.costPicoUsd === null) return isUnpriced(request) ? "unpriced" : UNKNOWN;
   const amount = fixedUsd(request.costPicoUsd);
   return effectiveBilling(request) === "plan" ? `plan ${amount}` : amount;
-}
-
-function renderCallsCsv(tree: Node): string {
-  const items = flatten(tree).flatMap(({ node }) =>
-    node.calls.map((call) => ({
-      agent_id: node.agentId,
-      agent_kind: node.kind,
-      parent_agent_id: call.request.parentAgentId,
-      ...callJson(call),
-    })),
-  );
-  return renderCsvItems(items, [
-    ...(["request_id", "requested_at", "agent_id", "parent_agent_id", "agent_kind", "turn_id"] as const),
-    ...(["provider", "model", "input_tokens", "cache_permille", "output_tokens", "cost_usd"] as const),
-    ...(["billing_mode", "wait_ms", "stream_ms", "http_status", "error_class"] as const),
-    ...(["follows_compaction", "record_source"] as const),
-  ]);
 }

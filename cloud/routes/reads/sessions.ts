@@ -57,7 +57,7 @@ export const sessionHandlers = {
 } satisfies Partial<ApiHandlers>;
 
 /** Converts a session to its wire format; the person's name is their id if they have none. */
-function toSession(row: SessionRow, names: ReadonlyMap<string, string>): WorkspaceSession {
+export function toSession(row: SessionRow, names: ReadonlyMap<string, string>): WorkspaceSession {
   const { user_id, machine_id, hostname, started_at, ended_at, ...others } = row;
   const { agents, requests, failed_requests, unpriced_requests, incomplete_requests } = row;
   return {

@@ -101,6 +101,21 @@ describeOnEngines("the sessions of a workspace", (engine) => {
     assert.deepEqual([first.items.length, first.has_more], [1, true]);
   });
 
+  it("are sent as files, also the requests of one", async () => {
+    const [head = "", ...lines] = (await read("/sessions?format=csv")).trim().split("\r\n");
+    assert.match(head, /^session_id,session_source,project,person,machine,/);
+    assert.deepEqual(
+      lines.map((line) => line.split(",")[0]),
+      [BARE, LONG, OLD],
+    );
+    const { items } = await api("/sessions");
+    assert.deepEqual(JSON.parse(await read("/sessions?format=json")), { items });
+    const { requests } = await api(`/sessions/${LONG}`);
+    assert.deepEqual(JSON.parse(await read(`/sessions/${LONG}?format=json`)), { items: requests });
+    assert.equal((await read(`/sessions/${LONG}?format=csv`)).trim().split("\r\n").length, 4);
+    assert.equal((await get(`/sessions/${"8".repeat(32)}?format=csv`)).status, 404);
+  });
+
   it("are filtered by period, project, machine and person", async () => {
     for (const [query, ids] of [
       ["from=2026-11-21", [BARE, LONG]],

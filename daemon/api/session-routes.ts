@@ -1,0 +1,80 @@
+import { type Context, Hono } from "hono";
+import { buildSessionTree } from "../../core/metering/sessions/session-tree.ts";
+import { formatCsvLine } from "../../core/values/text/format-csv-field.ts";
+import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/wire/queries.ts";
+import type { SessionSummary } from "../store/port/sessions.ts";
+import type { ApiPorts } from "./api-ports.ts";
+import { problem } from "./problem.ts";
+import { readPeriod } from "./read-period.ts";
+import { type CsvTable, callsTable, sessionsTable } from "./session-csv.ts";
+import { agentJson, sessionJson } from "./session-json.ts";
+
+/** The most calls of a session in one answer. */
+const MAX_CALLS = 10_000;
+
+/** The formats of sessions. */
+export type SessionFormat = "csv" | "json";
+
+/** Creates the routes of sessions: the same as `meter sessions` and `meter session`. Access is checked before. */
+export function createSessionRoutes(ports: ApiPorts): Hono {
+  const routes = new Hono();
+  routes.get("/", (context) => listSessions(ports, context));
+  routes.get("/:id", (context) => {
+    const format = context.req.query("format") === "csv" ? "csv" : "json";
+    return (
+      sendSession(ports, context, context.req.param("id"), format) ??
+      problem(context, 404, "not_found", "There is no session with this ID.")
+    );
+  });
+  return routes;
+}
+
+async function listSessions({ store, clock, turn }: ApiPorts, context: Context): Promise<Response> {
+  const { from, to, days, project, limit = `${PAGE_SIZE_DEFAULT}`, format } = context.req.query();
+  if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > PAGE_SIZE_MAX)
+    return problem(context, 400, "invalid_query", "invalid query parameter: limit");
+  const period = readPeriod({ from, to, days }, clock.now());
+  if (!period.ok) return problem(context, 400, period.code, period.detail);
+  const query = { from: period.from, to: period.to, limit: Number(limit) };
+  const sessions = await store.sessions.list({ ...query, ...(project !== undefined && { project }) }, turn);
+  return sendSessions(context, sessions, format === "csv" ? "csv" : "json");
+}
+
+/** Answers with sessions. */
+export function sendSessions(
+  context: Context,
+  sessions: readonly SessionSummary[],
+  format: SessionFormat,
+): Response {
+  return format === "csv"
+    ? sendCsv(context, sessionsTable(sessions))
+    : sendJson(context, { items: sessions.map(sessionJson) });
+}
+
+/** Answers with a session and its calls; null if there is none with this ID. */
+export function sendSession(
+  { store }: Pick<ApiPorts, "store">,
+  context: Context,
+  sessionId: string,
+  format: SessionFormat,
+): Response | null {
+  const session = store.sessions.summarise(sessionId);
+  if (session === null) return null;
+  const tree = buildSessionTree(store.sessions.requests(sessionId, MAX_CALLS));
+  return format === "csv"
+    ? sendCsv(context, callsTable(tree))
+    : sendJson(context, { ...sessionJson(session), tree: agentJson(tree) });
+}
+
+const sendCsv = (context: Context, [columns, rows]: CsvTable): Response =>
+  context.body([columns, ...rows].map(formatCsvLine).join(""), 200, {
+    "content-type": "text/csv; charset=utf-8; header=present",
+  });
+
+/** Sums are bigints, which JSON has as text. */
+const sendJson = (context: Context, value: unknown): Response =>
+  context.body(
+    JSON.stringify(value, (_key, inner) => (typeof inner === "bigint" ? inner.toString() : inner)),
+    200,
+    { "content-type": "application/json" },
+  );

@@ -1,0 +1,80 @@
+import type { Context } from "hono";
+import { renderPeriods } from "../../pages/filters.ts";
+import { filterValue, type View, viewParameters } from "../../pages/view.ts";
+import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
+import { renderSessions, SESSIONS_VIEW } from "../../pages/views/sessions.ts";
+import type { ApiPorts } from "../api/api-ports.ts";
+import { type SessionFormat, sendSession, sendSessions } from "../api/session-routes.ts";
+import { readLocalPeriod } from "./page-period.ts";
+import { listSessions, MAX_SESSIONS, readSession, readSessions } from "./read-sessions.ts";
+import { placeOf, showNotFound, showPage, toolsOf, viewOf } from "./show-page.ts";
+
+/** Shows the sessions of a period, or sends them as a file. */
+export async function showSessions(ports: ApiPorts, context: Context) {
+  const view = viewOf(context, SESSIONS_VIEW);
+  const format = formatOf(context);
+  if (format !== null) {
+    setFileName(context, "sessions", format);
+    return sendSessions(context, await listSessions(ports, view), format);
+  }
+  const { from, to } = readLocalPeriod(view, ports.clock.now());
+  const project = filterValue(view, "project");
+  const query = new URLSearchParams({
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    limit: `${MAX_SESSIONS}`,
+    ...(project !== undefined && { project }),
+  });
+  return showPage(ports, context, {
+    heading: "Sessions",
+    path: "/sessions",
+    controls: renderPeriods(view),
+    main: renderSessions(await readSessions(ports, view), view, placeOf(ports)),
+    tools: toolsOf(context, `/v1/sessions?${query}`, {
+      ...filesOf("/sessions", view),
+      command: project === undefined ? "meter sessions" : `meter sessions --project ${quote(project)}`,
+    }),
+  });
+}
+
+/** Shows one session, or sends its calls as a file. */
+export function showSession(ports: ApiPorts, context: Context, id: string) {
+  const back = { path: "/sessions", name: "Sessions" };
+  const answer = readSession(ports, id);
+  if (answer === null) return showNotFound(ports, context, back, renderNoSession(placeOf(ports)));
+  const format = formatOf(context);
+  const file = format === null ? null : sendSession(ports, context, id, format);
+  if (format !== null && file !== null) {
+    setFileName(context, "session", format, file);
+    return file;
+  }
+  const path = `/sessions/${encodeURIComponent(id)}`;
+  const view = viewOf(context, sessionView(path));
+  return showPage(ports, context, {
+    heading: "One session",
+    path: "/sessions",
+    back,
+    main: renderSession(answer, view, placeOf(ports)),
+    tools: toolsOf(context, `/v1${path}`, { ...filesOf(path, view), command: `meter session ${quote(id)}` }),
+  });
+}
+
+function formatOf(context: Context): SessionFormat | null {
+  const format = context.req.query("format");
+  return format === "csv" || format === "json" ? format : null;
+}
+
+function setFileName(context: Context, name: string, format: SessionFormat, file?: Response) {
+  const value = `attachment; filename="${name}.${format}"`;
+  if (file === undefined) context.header("content-disposition", value);
+  else file.headers.set("content-disposition", value);
+}
+
+function filesOf(path: string, view: View) {
+  const file = (format: SessionFormat) =>
+    `${path}?${new URLSearchParams([...viewParameters(view), ["format", format]])}`;
+  return { csv: file("csv"), json: file("json") };
+}
+
+/** Quotes a word for a shell. */
+const quote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;

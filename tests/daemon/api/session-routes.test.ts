@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { noon, sampleRecord } from "../store/sample-records.rig.ts";
+import { openApi } from "./api.rig.ts";
+
+const records = [
+  sampleRecord({ requestedAt: noon, sessionId: "s 1", project: "apollo", costPicoUsd: 3n }),
+  sampleRecord({ requestedAt: noon + 1, sessionId: "s 1", project: "apollo", costPicoUsd: 4n, agentId: "a" }),
+  sampleRecord({ requestedAt: noon + 2, sessionId: "s2", project: "=hermes" }),
+];
+
+async function withSessions(run: (ask: Awaited<ReturnType<typeof openApi>>["ask"]) => Promise<void>) {
+  const rig = await openApi();
+  rig.store.records.insert(records);
+  try {
+    await run(rig.ask);
+  } finally {
+    rig.close();
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what an answer has is what the tests are about.
+const jsonOf = async (answer: Response): Promise<any> => JSON.parse(await answer.text());
+
+/** The address of the API in the curl command of a page. */
+const curlPath = (page: string): string =>
+  (/data-copy="curl [^"]*?(\/v1\/[^"]*?)&#39;"/.exec(page)?.[1] ?? "").replaceAll("&amp;", "&");
+
+describe("GET /v1/sessions", () => {
+  it("lists sessions and one session, as the page's curl command and files do", () =>
+    withSessions(async (ask) => {
+      const page = await (await ask("/sessions?project=apollo")).text();
+      const { items } = await jsonOf(await ask(curlPath(page)));
+      assert.deepEqual(
+        items.map(({ session_id, requests, spent_pico_usd }: Record<string, unknown>) => [
+          session_id,
+          requests,
+          spent_pico_usd,
+        ]),
+        [["s 1", 2, "7"]],
+      );
+      assert.deepEqual(await (await ask("/sessions?project=apollo&format=json")).json(), { items });
+      assert.match(page, /meter sessions --project &#39;apollo&#39;/);
+      const one = await (await ask("/sessions/s%201")).text();
+      const { tree } = await jsonOf(await ask(curlPath(one)));
+      assert.deepEqual([tree.calls.length, tree.agents.length], [1, 1]);
+      assert.match(one, /meter session &#39;s 1&#39;/);
+      assert.deepEqual((await jsonOf(await ask("/sessions/s%201?format=json"))).tree, tree);
+    }));
+
+  it("sends CSV, with formulas escaped", () =>
+    withSessions(async (ask) => {
+      for (const path of ["/sessions?format=csv", "/v1/sessions?format=csv&from=2026-01-01"]) {
+        const answer = await ask(path);
+        assert.match(answer.headers.get("content-type") ?? "", /^text\/csv/);
+        const [head = "", ...lines] = (await answer.text()).trim().split("\r\n");
+        assert.match(head, /^session_id,session_source,project,client,/);
+        assert.deepEqual(
+          lines.map((line) => line.split(",")[2]),
+          ["'=hermes", "apollo"],
+        );
+        assert.match(lines[1] ?? "", /,0\.000000000007,0\.000000000007,0,0$/);
+      }
+      const calls = await ask("/sessions/s%201?format=csv");
+      assert.match(calls.headers.get("content-disposition") ?? "", /filename="session\.csv"/);
+      const lines = (await calls.text()).trim().split("\r\n");
+      assert.deepEqual(
+        lines.slice(1).map((line) => line.split(",")[0]),
+        records.slice(0, 2).map(({ requestId }) => requestId),
+      );
+    }));
+
+  it("refuses a wrong limit and period, and knows no other session", () =>
+    withSessions(async (ask) => {
+      for (const query of ["limit=0", "limit=201", "from=yesterdayish"])
+        assert.equal((await ask(`/v1/sessions?${query}`)).status, 400, query);
+      assert.equal((await ask("/v1/sessions/none")).status, 404);
+      assert.equal((await ask("/sessions/none?format=csv")).status, 404);
+    }));
+});
