@@ -37,6 +37,8 @@ export interface FramedPage {
   readonly title?: string;
   /** The page of the navigation that this one belongs to. */
   readonly path: string;
+  /** The shortest address of the view, which replaces that of a form. */
+  readonly address?: string;
   /** The way back to a list, before the heading. */
   readonly back?: NavigationItem;
   /** Next to the heading, such as periods. */
@@ -56,7 +58,7 @@ export const FRAME_POLICY =
 
 /** Renders a page with its navigation. */
 export function renderFrame(host: PageHost, page: FramedPage): Html {
-  const { heading, title, back, controls = "", main, tools = "" } = page;
+  const { heading, title, address, back, controls = "", main, tools = "" } = page;
   const { base, account } = host;
   return renderDocument({
     title: `${title === undefined ? "" : `${title} · `}${heading} · meter`,
@@ -70,7 +72,7 @@ ${account?.workspaces ?? ""}
 ${account?.person ?? ""}
 </header>
 <div class="content">
-<main id="main">
+<main id="main"${address === undefined ? "" : html` data-address="${address}"`}>
 <div class="top">
 ${back === undefined ? "" : html`<a href="${pageHref(base, back.path)}">${back.name}</a><span class="quiet" aria-hidden="true">/</span>`}
 <h1>${heading}</h1>

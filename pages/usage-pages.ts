@@ -78,7 +78,11 @@ async function toPage(
   if (format === "csv" || format === "json") return toFile(result.value, format);
   const { hasChart, command, query = view.query, ...parts } = await render(result.value);
   const tools = renderUsageTools(host, { ...view, query }, hasChart, command);
-  return { kind: "page", status: 200, page: { ...parts, path: view.path, controls, tools } };
+  return {
+    kind: "page",
+    status: 200,
+    page: { ...parts, path: view.path, address: usageHref(view), controls, tools },
+  };
 }
 
 const toFile = (usage: UsageAnswer, format: "csv" | "json"): UsagePage => ({

@@ -16,7 +16,7 @@ import { type PagePeriod, readPagePeriod } from "../../pages/page-period.ts";
 import { pageHref } from "../../pages/page-place.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
-import { type ViewSpec, viewParameters } from "../../pages/view.ts";
+import { type ViewSpec, viewHref, viewParameters } from "../../pages/view.ts";
 import { type Fact, renderNoRequest, renderRequest } from "../../pages/views/request.ts";
 import {
   type RequestsAnswer,
@@ -112,6 +112,7 @@ async function showList(call: PageCall, list: RequestList): Promise<PageAnswer> 
   return {
     heading: "Requests",
     path: PATH,
+    address: viewHref(view, { values: {} }),
     controls: renderPeriods(view),
     main: renderRequests({ ...read, ...(caveats.length > 0 && { caveat: caveats.join(" ") }) }, view, place),
     tools: toolsOf(call, `${list.apiPath}?${query.join("&")}`, { csv: file("csv"), json: file("json") }),

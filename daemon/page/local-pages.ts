@@ -8,7 +8,7 @@ import { formatShortUsd } from "../../pages/formats.ts";
 import { CLIENT_FILES } from "../../pages/frame.ts";
 import { renderTools } from "../../pages/tools.ts";
 import { USAGE_PAGES } from "../../pages/usage-pages.ts";
-import { viewParameters } from "../../pages/view.ts";
+import { viewHref, viewParameters } from "../../pages/view.ts";
 import { type BudgetLines, renderBudgetPanel } from "../../pages/views/budgets.ts";
 import { COVERAGE_VIEW, renderCoverage } from "../../pages/views/coverage.ts";
 import { renderLimits } from "../../pages/views/limits.ts";
@@ -83,6 +83,7 @@ async function showRequests(ports: ApiPorts, context: Context) {
   return showPage(ports, context, {
     heading: "Requests",
     path: "/requests",
+    address: viewHref(view, { values: {} }),
     controls: renderPeriods(view),
     main: renderRequests(answer, view, placeOf(ports)),
     tools: toolsOf(context, requestsApiPath(view, period), {

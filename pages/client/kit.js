@@ -38,6 +38,9 @@ const carryOver = (old, fresh, mark) => {
   for (const row of all("tr[id]", fresh)) if (!known.has(row.id)) row.classList.add("new");
 };
 
+/** The address of a view without the fields of a form that say nothing. @param {HTMLElement} main @param {string} address */
+const shortAddress = (main, address) => (/[?&]form=/.test(address) && main.dataset.address) || address;
+
 /** Shows another view of this page. @param {string} address @param {boolean} isNew */
 const show = async (address, isNew) => {
   loading?.abort();
@@ -52,7 +55,7 @@ const show = async (address, isNew) => {
     carryOver(main, next, false);
     main.replaceChildren(...next.childNodes);
     document.title = fresh.title;
-    if (isNew) history.pushState(null, "", address);
+    if (isNew) history.pushState(null, "", shortAddress(next, address));
     prepare();
     (focus ? byId(focus) : null)?.focus({ preventScroll: true });
     announce(main.querySelector("[data-summary]")?.textContent ?? document.title);
@@ -376,5 +379,7 @@ const prepare = () => {
   const keys = byId("keys");
   if (keys) keys.textContent = `Keyboard shortcuts: ${areKeysOff ? "off" : "on"}`;
 };
+const first = byId("main");
+if (first) history.replaceState(null, "", shortAddress(first, location.href));
 prepare();
 connect();

@@ -137,22 +137,28 @@ const FEW_VALUES: Readonly<Partial<Record<UsageDimension, readonly string[]>>> =
 /** The filters that are typed: they have many values. */
 const TYPED: readonly UsageDimension[] = ["branch", "session", "http_status", "error"];
 
+/** The menus that are seen at once. */
+const FIRST: readonly UsageDimension[] = ["project", "model", "status"];
+
 /** Renders the search, the order, the filters that can be added, and the columns. */
 function renderControls({ choices, nameOf = () => null }: RequestsAnswer, view: RequestsView): Html {
   const dimensions = USAGE_DIMENSIONS.filter((dimension) => view.spec.filters.includes(dimension));
-  const menus = dimensions.flatMap((dimension) => {
-    const values = FEW_VALUES[dimension] ?? choices[dimension] ?? [];
-    const own = values.map((value): Choice => ({ value, name: nameOf(dimension, value) ?? value }));
-    return values.length === 0 ? [] : [renderSelect(dimension, filterName(dimension), "", [ANY, ...own])];
-  });
+  const menusOf = (names: readonly UsageDimension[]) =>
+    names.flatMap((dimension) => {
+      const values = FEW_VALUES[dimension] ?? choices[dimension] ?? [];
+      const own = values.map((value): Choice => ({ value, name: nameOf(dimension, value) ?? value }));
+      return values.length === 0 ? [] : [renderSelect(dimension, filterName(dimension), "", [ANY, ...own])];
+    });
+  const others = menusOf(dimensions.filter((dimension) => !FIRST.includes(dimension)));
   const typed = TYPED.filter((dimension) => dimensions.includes(dimension));
   const sorts = REQUEST_SORTS.map((value): Choice => ({ value, name: SORT_NAMES[value] ?? value }));
   return html`<form class="bar" method="get" action="${pageHref(view.base, view.spec.path)}">
     ${renderKept(view, ["q", "sort"])}
     <label>Search <input type="search" id="menu-q" name="q" value="${view.query.text ?? ""}" maxlength="${MAX_SEARCH}"></label>
+    ${menusOf(FIRST)}
     ${renderSelect("sort", "Sort by", view.query.sort, sorts)}
     <button>Show</button>
-    <details id="filters"><summary>Add a filter</summary><div>${menus}${typed.map((dimension) => html`<label>${filterName(dimension)} <input id="menu-${dimension}" name="${dimension}" maxlength="256"></label>`)}</div></details>
+    <details id="filters"><summary>More filters</summary><div>${others}${typed.map((dimension) => html`<label>${filterName(dimension)} <input id="menu-${dimension}" name="${dimension}" maxlength="256"></label>`)}</div></details>
   </form>${renderColumnChoice(view)}`;
 }
 

@@ -199,7 +199,7 @@ describe("the local page in Chromium", {
         assert.equal(await page.getByText("Copy as Markdown").isVisible(), false);
       }
       await page.goto(`${addressOf(full)}requests`);
-      await page.getByLabel("Status").selectOption("failed");
+      await page.getByRole("combobox", { name: "Status" }).selectOption("failed");
       await page.getByRole("button", { name: "Show" }).click();
       await page.waitForURL("**/requests?*status=failed*");
     }));
@@ -207,7 +207,7 @@ describe("the local page in Chromium", {
   it("keeps all state in the address, also back and forward, without loading the page again", () =>
     withPage(`${addressOf(full)}requests`, {}, async (page) => {
       await page.evaluate("window.isSamePage = true");
-      await page.getByLabel("Project").selectOption("apollo");
+      await page.getByRole("combobox", { name: "Project" }).selectOption("apollo");
       await page.waitForURL("**/requests?project=apollo");
       await page.getByRole("link", { name: "7 days" }).click();
       await page.waitForURL("**/requests?period=7d&project=apollo");
@@ -222,7 +222,7 @@ describe("the local page in Chromium", {
       const fresh = await page.context().newPage();
       await fresh.goto(page.url());
       assert.equal(await fresh.locator("#list").textContent(), shown);
-      await page.getByLabel("Remove the filter project").click();
+      await page.getByLabel("Remove the filter Project").click();
       await page.waitForURL("**/requests?period=7d");
     }));
 

@@ -26,14 +26,22 @@ describe("readView()", () => {
   });
 
   it("reads filters that repeat and that exclude", () => {
-    const view = read("project=a&project.not=b&model=m");
+    const view = readView(
+      { ...spec, areUsage: true },
+      new URLSearchParams("project=a&project.not=b&model=m&model="),
+    );
     assert.deepEqual(view.filters, [
       { name: "project", value: "a", excludes: false },
       { name: "project", value: "b", excludes: true },
       { name: "model", value: "m", excludes: false },
+      { name: "model", value: "", excludes: false },
     ]);
     assert.equal(filterValue(view, "project"), "a");
-    assert.equal(viewHref(view), "/things?project=a&project.not=b&model=m");
+    assert.equal(viewHref(view), "/things?project=a&project.not=b&model=m&model=");
+    // Other pages would not apply it.
+    const other = read("project.not=b&model=");
+    assert.deepEqual(other.filters, []);
+    assert.deepEqual(other.notices, ["This page has no “project.not”. It is left out."]);
   });
 
   it("returns to the first page when anything else changes", () => {
