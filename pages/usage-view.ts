@@ -236,7 +236,12 @@ export interface CaveatLinks {
 export function renderCaveats({ caveats }: Pick<UsageAnswer, "caveats">, links: CaveatLinks): Html | "" {
   if (caveats.length === 0) return "";
   const lines = caveats.map(({ kind, sentence, query }) => {
-    const href = query !== null ? links.requests(query) : kind === "not_metered" ? links.coverage : null;
+    const href =
+      query !== null
+        ? links.requests(query)
+        : ["not_metered", "unknown_coverage"].includes(kind)
+          ? links.coverage
+          : null;
     return html`<li>${sentence}${href === null ? "" : html` <a href="${href}">Show</a>`}</li>`;
   });
   return html`<div class="notice" role="note"><ul>${lines}</ul></div>`;

@@ -1,10 +1,14 @@
 import { html } from "hono/html";
 import type * as v from "valibot";
+import { formatCount } from "../../core/values/text/format-count.ts";
+import { coverageSchema, type MachineCoverage } from "../../core/wire/coverage.ts";
 import { type Members, machinesSchema, membersSchema } from "../../core/wire/people.ts";
+import { formatSpan } from "../../pages/figures.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
+import { renderMachineCoverage } from "../../pages/views/coverage.ts";
 import { notice } from "./layout.ts";
 import { type FormRoute, readRoute, sendForm } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./workspace-page.ts";
@@ -39,14 +43,17 @@ function routeOf(form: URLSearchParams): FormRoute | null {
 async function renderMachines(call: PageCall, message: string | null): Promise<PageAnswer> {
   const machines = await readRoute(call, "/machines", machinesSchema);
   if (!machines.ok) return machines.refusal;
+  const coverage = await readRoute(call, "/coverage", coverageSchema);
+  if (!coverage.ok) return coverage.refusal;
   const { items } = machines.value;
+  const coverageOf = new Map(coverage.value.machines.map((each) => [each.machine_id, each]));
   const isAdmin = call.workspace.role === "admin";
   const members = isAdmin ? await readRoute(call, "/members", membersSchema) : null;
   if (members !== null && !members.ok) return members.refusal;
   const people = members?.value.items ?? [];
-  const list = html`<section class="panel"><div class="scroll"><table aria-label="Machines"><thead><tr><th scope="col">Machine</th><th scope="col" class="desk">Version</th><th scope="col">Last seen</th><th scope="col">State</th>${isAdmin ? html`<th scope="col">Change</th>` : ""}</tr></thead>
-<tbody>${items.map((machine) => renderMachine(call, machine, people))}</tbody></table></div>
-<p class="quiet">The time at which a machine was last seen is exact to five minutes.${isAdmin ? "" : " An administrator of the workspace names and blocks machines."}</p></section>`;
+  const list = html`<section class="panel"><div class="scroll"><table aria-label="Machines"><thead><tr><th scope="col">Machine</th><th scope="col" class="desk">Version</th><th scope="col">Last seen</th><th scope="col">Coverage</th><th scope="col">State</th>${isAdmin ? html`<th scope="col">Change</th>` : ""}</tr></thead>
+<tbody>${items.map((machine) => renderMachine(call, machine, coverageOf.get(machine.id), people))}</tbody></table></div>
+<p class="quiet">The coverage is that of the last 30 days: <a href="${call.place.base}/coverage">what was missed</a>. The time at which a machine was last seen is exact to five minutes.${isAdmin ? "" : " An administrator of the workspace names and blocks machines."}</p></section>`;
   const none = renderState(
     "No machine is connected",
     html`Run <code>meter cloud connect --base-url ${call.env.parts.config.baseUrl}</code> on a machine, and approve it on the page <a href="/connect">Connect a machine</a>.`,
@@ -59,10 +66,12 @@ async function renderMachines(call: PageCall, message: string | null): Promise<P
 }
 
 function renderMachine(
-  { workspace, place, person }: PageCall,
+  call: PageCall,
   machine: Machine,
+  coverage: MachineCoverage | undefined,
   people: Members["items"],
 ): Html {
+  const { workspace, place, person } = call;
   const { id, hostname, platform, name, user, daemon_version: version, last_seen_at: seen } = machine;
   const isBlocked = machine.blocked_at !== null;
   const state = isBlocked ? "blocked" : machine.key === null ? "no key" : "connected";
@@ -73,7 +82,24 @@ function renderMachine(
 ${form("rename", html`<label for="name-${id}">Name</label><input id="name-${id}" name="name" type="text" autocomplete="off" maxlength="100" value="${name ?? ""}" placeholder="${hostname}"><button class="second">Rename</button>`)}
 ${renderTransfer(machine, people, person.userId, form)}
 ${isBlocked ? form("unblock", html`<button class="second">Unblock</button>`) : form("block", html`<button class="danger">Block</button>`)}</details>`;
-  return html`<tr><th scope="row" class="name">${renderName(shown)}<span class="sub">${name === null ? "" : html`<bdi>${hostname}</bdi>, `}<bdi>${platform}</bdi>, ${renderName(user?.name)}</span></th><td class="desk"><bdi>${version}</bdi></td><td class="when">${seen === null ? html`<span class="quiet">never</span>` : renderTime(Date.parse(seen), place)}</td><td class="${isBlocked ? "bad" : ""}">${state}</td>${workspace.role === "admin" ? html`<td>${change}</td>` : ""}</tr>`;
+  return html`<tr><th scope="row" class="name">${renderName(shown)}<span class="sub">${name === null ? "" : html`<bdi>${hostname}</bdi>, `}<bdi>${platform}</bdi>, ${renderName(user?.name)}</span></th><td class="desk"><bdi>${version}</bdi></td><td class="when">${seen === null ? html`<span class="quiet">never</span>` : renderTime(Date.parse(seen), place)}</td><td>${renderCoverageCell(call, coverage)}</td><td class="${isBlocked ? "bad" : ""}">${state}</td>${workspace.role === "admin" ? html`<td>${change}</td>` : ""}</tr>`;
+}
+
+/**
+ * Renders what is known of a machine's coverage, how many requests waited when it last stated it, and the latest time in which its
+ * meter was not running.
+ */
+function renderCoverageCell({ place }: PageCall, coverage: MachineCoverage | undefined): Html {
+  if (coverage === undefined) return html`<span class="quiet">unknown</span>`;
+  const { queued, gaps } = coverage;
+  const gap = gaps.at(-1);
+  const waiting =
+    queued === null || queued === 0 ? "" : html`<span class="sub">${formatCount(queued)} waiting</span>`;
+  const stopped =
+    gap === undefined
+      ? ""
+      : html`<span class="sub">not running for ${formatSpan(Date.parse(gap.to) - Date.parse(gap.from))} until ${renderTime(Date.parse(gap.to), place)}</span>`;
+  return html`${renderMachineCoverage(coverage)}${waiting}${stopped}`;
 }
 
 /**

@@ -3,6 +3,7 @@ import { printUsageQuery, type UsageQuery, withFilter } from "../../core/pricing
 import { formatCount } from "../../core/values/text/format-count.ts";
 import { type Members, machinesSchema, membersSchema } from "../../core/wire/people.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
+import { renderCoverageLine } from "../../pages/coverage-figure.ts";
 import { formatChange, renderUsd } from "../../pages/figures.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
@@ -66,7 +67,7 @@ export async function showPeople(call: PageCall): Promise<PageAnswer> {
   return {
     ...page,
     main: html`${renderUsageNotices(view)}${renderUsageChips(view)}
-<p class="quiet" data-summary>${usage.value.period.label} (${usage.value.tz})</p>${renderCaveats(usage.value, linksOf(host))}
+<p class="quiet" data-summary>${usage.value.period.label} (${usage.value.tz}).${renderCoverageLine(usage.value.coverage, linksOf(host).coverage)}</p>${renderCaveats(usage.value, linksOf(host))}
 ${renderPeople(call, view, usage.value, people)}`,
     tools: host.renderTools(`/usage?${printUsageQuery(query)}`, {}),
   };

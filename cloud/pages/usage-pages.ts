@@ -39,7 +39,7 @@ export function createUsageHost(call: PageCall): UsageHost {
     async readBreakdowns(query, dimensions) {
       const alone = { ...inZone(query), thenBy: null, bucket: "none" } as const;
       const answers = await Promise.all(
-        dimensions.map((by) => readUsageAnswer(parts, workspace, { ...alone, by })),
+        dimensions.map((by) => readUsageAnswer(parts, workspace, { ...alone, by }, { withCoverage: false })),
       );
       const failed = answers.find((answer) => !answer.ok);
       return failed ?? { ok: true, value: answers.flatMap((answer) => (answer.ok ? [answer.value] : [])) };

@@ -4,6 +4,7 @@ import { AUDIT_ACCESS } from "./audit-parts.ts";
 import { showVerification } from "./audit-verification-page.ts";
 import { showPromptViews } from "./audit-views-page.ts";
 import { changeBudgets, showBudgets } from "./budgets-page.ts";
+import { showCoverage } from "./coverage-page.ts";
 import { changeKeys, showKeys } from "./keys-page.ts";
 import { showLimits } from "./limits-page.ts";
 import { changeMachines, showMachines } from "./machines-page.ts";
@@ -50,6 +51,7 @@ export const WORKSPACE_PAGES: readonly (readonly WorkspacePage[])[] = [
   [
     { path: "/limits", name: "Limits", get: showLimits },
     { path: "/budgets", name: "Budgets", get: showBudgets, post: changeBudgets },
+    { path: "/coverage", name: "Coverage", get: showCoverage },
   ],
   [
     { path: "/settings", name: "Settings", get: showSettings, post: changeSettings },

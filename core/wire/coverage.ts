@@ -65,6 +65,8 @@ const machineCoverage = v.object({
    * `unknown`: it never stated any.
    */
   state: v.picklist(["current", "stale", "unknown"]),
+  /** Whether it had requests in the period whose coverage is not known. */
+  has_unknown_requests: v.boolean(),
   /** Until when it has counted. */
   reported_at: maybe(instant),
   /** How many requests waited to be sent then. */
@@ -83,7 +85,7 @@ export const coverageSchema = v.object({
   /** The start that was asked for, if it was before the retention floor. */
   clamped_from: maybe(v.string()),
   ...sums,
-  /** The machines with requests in the period whose coverage is not known, or not to its end. They are in no sum. */
+  /** How many machines have `has_unknown_requests`. The sums lack these requests. */
   unknown_machines: count,
   machines: v.array(machineCoverage),
 });

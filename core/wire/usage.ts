@@ -170,8 +170,16 @@ const change = v.object({
 
 /** Something that a reader of a total must know. */
 const caveat = v.object({
-  kind: v.picklist(["unpriced", "incomplete", "estimated", "unknown_billing", "not_metered", "clamped"]),
-  /** How many requests it concerns; for `not_metered`, how many calls. */
+  kind: v.picklist([
+    "unpriced",
+    "incomplete",
+    "estimated",
+    "unknown_billing",
+    "not_metered",
+    "unknown_coverage",
+    "clamped",
+  ]),
+  /** How many requests it concerns; for `not_metered`, how many calls, and for `unknown_coverage`, how many machines. */
   requests: count,
   sentence: v.string(),
   /** The query string that shows these requests in the same period, with the same filters; null if there are none to show. */
@@ -209,6 +217,8 @@ export const usageAnswerSchema = v.object({
       /** In tenths of a percent, rounded down; null if nothing was seen. */
       permille: v.nullable(count),
       missing: v.array(v.object({ kind: v.string(), count })),
+      /** The machines with requests in the period whose coverage is not known; 0 on a machine. */
+      unknown_machines: maybe(count),
     }),
   ),
   caveats: v.array(caveat),

@@ -120,5 +120,11 @@ function readCoverage({ store }: UsagePorts, { period }: UsagePlan): UsageAnswer
   const { metered, seen, permille, missing } = summariseCoverage(
     store.coverage.read({ from: period.from, to: period.to }),
   );
-  return { metered, seen, permille, missing: missing.map(({ kind, count }) => ({ kind, count })) };
+  return {
+    metered,
+    seen,
+    permille,
+    missing: missing.map(({ kind, count }) => ({ kind, count })),
+    unknown_machines: 0,
+  };
 }

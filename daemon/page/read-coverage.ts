@@ -42,6 +42,7 @@ export async function readCoverage(ports: ApiPorts, view: View): Promise<Coverag
     tasks,
     periodWords: words,
     cloud: await readCloud(ports),
+    restCommand: "meter coverage",
   };
 }
 

@@ -5,9 +5,11 @@ import {
   type CoverageSummary,
   describeCoverageCount,
 } from "../../core/metering/coverage/coverage-summary.ts";
+import type { CoverageState } from "../../core/metering/coverage/fleet-coverage.ts";
 import type { RunningTime } from "../../core/metering/coverage/running-times.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import type { Millis } from "../../core/values/time.ts";
 import { formatSpan } from "../figures.ts";
 import { PERIOD_VALUES, renderViewNotices } from "../filters.ts";
 import { formatPermille } from "../formats.ts";
@@ -37,8 +39,24 @@ export type CoverageRow = CoverageGap & { readonly machine?: string };
 /** A time in which the meter did not run, on a machine if there are several. */
 export type StoppedTime = RunningTime & { readonly machine?: string };
 
+/** The coverage of one of several machines. */
+export interface MachineLine {
+  readonly name: string;
+  /** `stale`: not known until the end of the period; `unknown`: not known at all. */
+  readonly state: CoverageState;
+  readonly permille: number | null;
+  readonly metered: number;
+  readonly seen: number;
+  /** Until when the machine has counted; null: it never stated its coverage. */
+  readonly reportedAt: Millis | null;
+}
+
 export interface CoverageAnswer {
   readonly summary: CoverageSummary;
+  /** The machines, if there are several. */
+  readonly machines?: readonly MachineLine[];
+  /** How many of them have requests whose coverage is not known. */
+  readonly unknownMachines?: number;
   /** By call or machine, the latest first. */
   readonly gaps: readonly CoverageRow[];
   /** When the meter did not run, the latest first. */
@@ -46,63 +64,108 @@ export interface CoverageAnswer {
   /** Programs that do not trust the certificate, and hosts that are not metered. */
   readonly tasks: readonly CoverageTask[];
   readonly periodWords: string;
+  /** The command that lists the rows that are left out; null if there is none. */
+  readonly restCommand: string | null;
   /** The state of delivery to a cloud, in words; null if there is none. */
   readonly cloud: { readonly state: string; readonly isBad: boolean; readonly sentence: string } | null;
 }
 
-/** The rows of each kind that are shown. `meter coverage` shows all. */
+/** The rows of each kind that are shown. */
 const MAX_ROWS = 10;
 
 /** Renders how much was metered, what was missed, and what to do about it. */
 export function renderCoverage(answer: CoverageAnswer, view: View, clock: PageClock): Html {
-  const { summary, gaps, stopped, tasks, periodWords, cloud } = answer;
+  const { summary, gaps, stopped, tasks, machines = [], unknownMachines = 0, periodWords, cloud } = answer;
+  const { restCommand } = answer;
   const kinds = [...Map.groupBy(gaps, ({ kind }) => kind)];
   return html`${renderViewNotices(view)}
     <div id="coverage" data-live>
-    ${renderFigures(summary, periodWords)}
-    ${tasks.length === 0 ? "" : renderTasks(tasks)}
-    ${stopped.length === 0 ? "" : renderStopped(stopped, clock)}
-    ${kinds.length === 0 ? "" : html`<section class="panel" aria-labelledby="gaps-title"><div class="head"><h2 id="gaps-title">What was not metered, or only in part</h2></div>${kinds.map(([kind, rows]) => renderKind(kind, rows, clock))}</section>`}
+    ${renderFigures(summary, unknownMachines, periodWords)}
+    ${machines.length === 0 ? "" : renderMachines(machines, clock)}
+    ${tasks.length === 0 ? "" : renderTasks(tasks, restCommand)}
+    ${stopped.length === 0 ? "" : renderStopped(stopped, clock, restCommand)}
+    ${kinds.length === 0 ? "" : html`<section class="panel" aria-labelledby="gaps-title"><div class="head"><h2 id="gaps-title">What was not metered, or only in part</h2></div>${kinds.map(([kind, rows]) => renderKind(kind, rows, clock, restCommand))}</section>`}
     ${cloud === null ? "" : html`<section class="panel" aria-labelledby="cloud-title"><div class="head"><h2 id="cloud-title">Cloud</h2><span class="${cloud.isBad ? "bad" : "quiet"}">${cloud.state}</span></div><p class="quiet">${cloud.sentence}</p></section>`}
     </div>`;
 }
 
 function renderFigures(
   { permille, metered, seen, missing, withoutUsage }: CoverageSummary,
+  unknownMachines: number,
   words: string,
 ): Html {
-  const isWhole = permille === 1000;
-  const missed = seen - metered;
-  return html`<p class="quiet" data-summary>${permille === null ? "No calls to providers" : `${formatCount(metered)} of ${formatCount(seen)} calls to providers were metered`}, ${words}</p>
+  const isUnknown = permille === null && unknownMachines > 0;
+  const isWhole = permille === 1000 && unknownMachines === 0;
+  const sentence = isUnknown
+    ? "How many calls were metered is unknown"
+    : permille === null
+      ? "No calls to providers"
+      : `${formatCount(metered)} of ${formatCount(seen)} calls to providers were metered`;
+  const known = permille === null ? "no calls" : isWhole ? "every call" : "not every call";
+  const usage =
+    withoutUsage === 0
+      ? "all with usage"
+      : `${formatCount(withoutUsage)} ${describeCoverageCount("without_usage", withoutUsage)}`;
+  const most =
+    missing[0] === undefined
+      ? "nothing was missed"
+      : `mostly ${describeCoverageCount(mostOf(missing).kind, 2)}`;
+  const count = (value: number) => (isUnknown ? UNKNOWN : formatCount(value));
+  return html`<p class="quiet" data-summary>${sentence}, ${words}</p>
   <dl class="figures">
-    <div><dt>Coverage</dt><dd class="value ${permille === null ? "" : isWhole ? "good" : "warn"}">${permille === null ? UNKNOWN : formatPermille(permille)}</dd><dd>${permille === null ? "no calls" : isWhole ? "every call" : "not every call"}</dd></div>
-    <div><dt>Metered</dt><dd class="value">${formatCount(metered)}</dd><dd>${withoutUsage === 0 ? "all with usage" : `${formatCount(withoutUsage)} ${describeCoverageCount("without_usage", withoutUsage)}`}</dd></div>
-    <div><dt>Missed</dt><dd class="value">${formatCount(missed)}</dd><dd>${missing[0] === undefined ? "nothing was missed" : `mostly ${describeCoverageCount(mostOf(missing).kind, 2)}`}</dd></div>
+    <div><dt>Coverage</dt><dd class="value ${permille === null ? "" : isWhole ? "good" : "warn"}">${permille === null ? UNKNOWN : formatPermille(permille)}</dd><dd>${unknownMachines > 0 ? `unknown for ${formatQuantity(unknownMachines, "machine")}` : known}</dd></div>
+    <div><dt>Metered</dt><dd class="value">${count(metered)}</dd><dd>${isUnknown ? "" : usage}</dd></div>
+    <div><dt>Missed</dt><dd class="value">${count(seen - metered)}</dd><dd>${isUnknown ? "" : most}</dd></div>
   </dl>`;
 }
 
 const mostOf = (missing: CoverageSummary["missing"]) =>
   missing.reduce((most, each) => (each.count > most.count ? each : most));
 
-const renderTasks = (tasks: readonly CoverageTask[]): Html =>
+const renderTasks = (tasks: readonly CoverageTask[], restCommand: string | null): Html =>
   html`<section class="panel" aria-labelledby="tasks-title"><div class="head"><h2 id="tasks-title">To do</h2></div>${tasks
     .slice(0, MAX_ROWS)
     .map(
       ({ name, text, command }) =>
         html`<h3>${renderName(name)}</h3><p class="quiet">${text}</p>${command === null ? "" : renderCommand(command)}`,
-    )}${renderRest(tasks.length, "meter doctor")}</section>`;
+    )}${renderRest(tasks.length, restCommand === null ? null : "meter doctor")}</section>`;
 
-function renderStopped(stopped: readonly StoppedTime[], clock: PageClock): Html {
+function renderMachines(machines: readonly MachineLine[], clock: PageClock): Html {
+  const until = ({ state, reportedAt }: MachineLine) =>
+    reportedAt === null || state === "unknown"
+      ? html`<span class="quiet">unknown</span>`
+      : html`<span class="${state === "stale" ? "warn" : ""}">${renderTime(reportedAt, clock)}</span>`;
+  return html`<section class="panel" aria-labelledby="machines-title"><div class="head"><h2 id="machines-title">By machine</h2></div>
+    <div class="scroll"><table aria-label="Coverage by machine">
+      <thead><tr><th scope="col">Machine</th><th scope="col" class="num">Coverage</th><th scope="col" class="num desk">Metered</th><th scope="col" class="num desk">Missed</th><th scope="col">Known until</th></tr></thead>
+      <tbody>${machines.map((machine) => html`<tr><th scope="row" class="name">${renderName(machine.name)}</th><td class="num">${renderMachineCoverage(machine)}</td><td class="num desk">${formatCount(machine.metered)}</td><td class="num desk">${formatCount(machine.seen - machine.metered)}</td><td class="when">${until(machine)}</td></tr>`)}</tbody>
+    </table></div></section>`;
+}
+
+/** Renders the coverage of a machine. One that is not known to the end is never shown as whole. */
+export function renderMachineCoverage({ state, permille }: Pick<MachineLine, "state" | "permille">): Html {
+  if (state === "unknown") return html`<span class="quiet">unknown</span>`;
+  if (permille === null) return html`${UNKNOWN}`;
+  const isWhole = permille === 1000 && state === "current";
+  return html`<span class="${isWhole ? "good" : "warn"}">${formatPermille(permille)}${state === "stale" ? ", in part" : ""}</span>`;
+}
+
+function renderStopped(stopped: readonly StoppedTime[], clock: PageClock, restCommand: string | null): Html {
   const totalMs = stopped.reduce((sum, { from, to }) => sum + (to - from), 0);
   return html`<section class="panel" aria-labelledby="stopped-title"><div class="head"><h2 id="stopped-title">When the meter was not running</h2><span class="quiet">${formatQuantity(stopped.length, "time")}, ${formatSpan(totalMs)} in all</span></div>
     <p class="quiet">It was stopped, or the machine was off or asleep. Calls in this time are in no count.</p>
     <div class="scroll"><table aria-label="Times without the meter">
       <thead><tr><th scope="col">From</th><th scope="col">To</th><th scope="col" class="num">Length</th></tr></thead>
       <tbody>${stopped.slice(0, MAX_ROWS).map(({ from, to, machine }) => html`<tr><th scope="row" class="name">${renderTime(from, clock, true)}${machine === undefined ? "" : html`<span class="sub">${renderName(machine)}</span>`}</th><td class="when">${renderTime(to, clock, true)}</td><td class="num">${formatSpan(to - from)}</td></tr>`)}</tbody>
-    </table></div>${renderRest(stopped.length, "meter coverage")}</section>`;
+    </table></div>${renderRest(stopped.length, restCommand)}</section>`;
 }
 
-function renderKind(kind: CoverageKind, rows: readonly CoverageRow[], clock: PageClock): Html {
+function renderKind(
+  kind: CoverageKind,
+  rows: readonly CoverageRow[],
+  clock: PageClock,
+  restCommand: string | null,
+): Html {
   const count = rows.reduce((sum, row) => sum + row.count, 0);
   const title = `${formatCount(count)} ${describeCoverageCount(kind, count)}`;
   const advice = adviseOnCoverage(kind);
@@ -111,7 +174,7 @@ function renderKind(kind: CoverageKind, rows: readonly CoverageRow[], clock: Pag
     <div class="scroll"><table aria-label="${title}">
       <thead><tr><th scope="col">${rows.some(({ machine }) => machine !== undefined) ? "Machine" : "Call"}</th><th scope="col" class="num">Count</th><th scope="col" class="desk">Last seen</th></tr></thead>
       <tbody>${rows.slice(0, MAX_ROWS).map((row) => renderGap(row, clock))}</tbody>
-    </table></div>${renderRest(rows.length, "meter coverage")}</details>`;
+    </table></div>${renderRest(rows.length, restCommand)}</details>`;
 }
 
 function renderGap({ host, call, count, lastSeenAt, machine }: CoverageRow, clock: PageClock): Html {
@@ -119,7 +182,7 @@ function renderGap({ host, call, count, lastSeenAt, machine }: CoverageRow, cloc
   return html`<tr><th scope="row" class="name">${call === null ? renderName(machine ?? host) : html`<bdi>${call.method} ${call.path}</bdi><span class="sub">${renderName(host)}</span>`}<span class="sub phone">${seen}</span></th><td class="num">${formatCount(count)}</td><td class="when desk">${seen}</td></tr>`;
 }
 
-const renderRest = (rows: number, command: string): Html | "" =>
+const renderRest = (rows: number, command: string | null): Html | "" =>
   rows <= MAX_ROWS
     ? ""
-    : html`<p class="quiet">${formatQuantity(rows - MAX_ROWS, "more row", "more rows")}: <code>${command}</code></p>`;
+    : html`<p class="quiet">${formatQuantity(rows - MAX_ROWS, "more row", "more rows")}${command === null ? "" : html`: <code>${command}</code>`}</p>`;

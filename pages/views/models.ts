@@ -4,6 +4,7 @@ import { withFilter } from "../../core/pricing/view/usage-query.ts";
 import { metricOf, parseSums, sumOf, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
+import { renderCoverageLine } from "../coverage-figure.ts";
 import { renderShortCount, renderUsd } from "../figures.ts";
 import { formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
@@ -61,7 +62,7 @@ export function renderModels({ usage, rateOf, links }: ModelsAnswer, view: Usage
   const lines = findLines(usage, rateOf);
   return html`${renderUsageNotices(view)}
     ${renderUsageChips(view)}
-    <p class="quiet" data-summary>${usage.period.label} (${usage.tz}). Rates are those in force now, in USD per million tokens.</p>
+    <p class="quiet" data-summary>${usage.period.label} (${usage.tz}).${renderCoverageLine(usage.coverage, links.coverage)} Rates are those in force now, in USD per million tokens.</p>
     ${renderCaveats(usage, links)}
     <div id="models" data-live>${
       lines.length === 0

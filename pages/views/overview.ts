@@ -3,16 +3,17 @@ import { PICO_USD_PER_USD } from "../../core/pricing/decimal.ts";
 import { assignColours } from "../../core/pricing/view/palette.ts";
 import { withFilter } from "../../core/pricing/view/usage-query.ts";
 import { isMoney, metricOf, parseSums, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
-import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
+import { formatCount } from "../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import { weekdayOf } from "../../core/values/zone.ts";
 import type { UsageAnswer, UsageDimension, UsageForecast, UsageMetric } from "../../core/wire/usage.ts";
 import { type Bar, renderBars } from "../chart/bars.ts";
 import { type HeatCell, renderHeatmap } from "../chart/heatmap.ts";
 import { renderMeter } from "../chart/meter.ts";
+import { describeCoverageFigure, renderCoverageValue } from "../coverage-figure.ts";
 import { DIMENSION_NAMES } from "../dimension-names.ts";
 import { formatChange, formatShare, renderShortCount, renderUsd } from "../figures.ts";
-import { formatPermille, formatShortUsd } from "../formats.ts";
+import { formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { type FirstStep, renderFirstRun, renderState } from "../states.ts";
 import {
@@ -161,7 +162,7 @@ function renderFigures({ usage, forecast, links }: OverviewAnswer): Html {
     ${forecast === null ? "" : renderForecast(forecast)}
     ${tile("Requests", renderShortCount(totals.requests), totals.failed === 0 ? "none failed" : `${formatCount(totals.failed)} failed, ${formatShare(totals.failed, totals.requests)}`)}
     ${tile("Tokens", renderShortCount(tokens), inputOf(totals) === 0n ? "" : `${formatShare(totals.tokens.cacheRead ?? 0n, inputOf(totals))} of the input from caches`)}
-    ${coverage === null ? "" : tile("Coverage", html`<a href="${links.coverage}" class="${coverage.permille === 1000 ? "good" : ""}">${coverage.permille === null ? UNKNOWN : formatPermille(coverage.permille)}</a>`, coverage.permille === null ? "no calls to providers" : `${formatCount(coverage.metered)} of ${formatCount(coverage.seen)} calls`)}
+    ${coverage === null ? "" : tile("Coverage", renderCoverageValue(coverage, links.coverage), describeCoverageFigure(coverage))}
   </dl>`;
 }
 

@@ -4,6 +4,7 @@ import { metricOf, parseSums } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { renderSpark } from "../chart/spark.ts";
+import { renderCoverageLine } from "../coverage-figure.ts";
 import { formatChange, formatShare, renderUsd } from "../figures.ts";
 import type { Html } from "../html.ts";
 import { renderState } from "../states.ts";
@@ -41,7 +42,7 @@ type Row = UsageAnswer["rows"][number];
 export function renderProjects({ usage, origins, links }: ProjectsAnswer, view: UsageView): Html {
   return html`${renderUsageNotices(view)}
     ${renderUsageChips(view)}
-    <p class="quiet" data-summary>${usage.period.label} (${usage.tz})</p>
+    <p class="quiet" data-summary>${usage.period.label} (${usage.tz}).${renderCoverageLine(usage.coverage, links.coverage)}</p>
     ${renderCaveats(usage, links)}
     <div id="projects" data-live>${
       usage.rows.length === 0

@@ -3,6 +3,7 @@ import { parseSums } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { renderBars } from "../chart/bars.ts";
+import { describeCoverageFigure } from "../coverage-figure.ts";
 import { renderUsd } from "../figures.ts";
 import { formatPermille, formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
@@ -92,7 +93,7 @@ function renderTotals({ totals, coverage }: UsageAnswer): Html {
 ${unknownBillingPicoUsd === 0n ? "" : html`<dt>Unknown payer</dt><dd>${renderUsd(unknownBillingPicoUsd)}</dd>`}
 <dt>Requests</dt><dd>${formatCount(totals.requests)}, ${formatCount(totals.failed_requests)} failed</dd>
 <dt>Tokens</dt><dd>${formatCount(sum)}</dd>
-<dt>Coverage</dt><dd>${coverage === null || coverage.permille === null ? "not known" : `${formatPermille(coverage.permille)}: ${formatCount(coverage.metered)} of ${formatCount(coverage.seen)} calls`}</dd></dl>`;
+<dt>Coverage</dt><dd>${coverage === null || coverage.permille === null ? "not known" : `${formatPermille(coverage.permille)}: ${describeCoverageFigure(coverage)}`}</dd></dl>`;
 }
 
 /** The top of a chart of a month without cost. */

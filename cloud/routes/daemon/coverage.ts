@@ -1,6 +1,6 @@
 import { formatInstant, formatInstantOrNull } from "../../../core/wire/instant.ts";
 import { saveCoverage } from "../../store/coverage.ts";
-import { readCoverage, type StoredCoverage } from "../../store/reads/coverage.ts";
+import { permilleOf, readCoverage, type StoredCoverage, sumMachines } from "../../store/reads/coverage.ts";
 import type { ApiHandlers } from "../api-call.ts";
 import { parsePeriod } from "../reads/read-period.ts";
 
@@ -19,25 +19,11 @@ export const coverageHandlers = {
   },
 } satisfies Partial<ApiHandlers>;
 
-const permilleOf = (metered: number, seen: number): number | null =>
-  seen === 0 ? null : Math.floor((metered / seen) * 1000);
-
-/** Adds up the machines that stated their coverage, and counts those whose coverage is not known. */
-export function sumMachines(machines: readonly StoredCoverage[]) {
-  const metered = machines.reduce((sum, each) => sum + each.metered, 0);
-  const seen = machines.reduce((sum, each) => sum + each.seen, 0);
-  return {
-    metered,
-    seen,
-    permille: permilleOf(metered, seen),
-    unknown_machines: machines.filter(({ isUnknown }) => isUnknown).length,
-  };
-}
-
 const toMachine = ({
   machineId,
   name,
   state,
+  isUnknown,
   reportedAt,
   queued,
   metered,
@@ -48,6 +34,7 @@ const toMachine = ({
   machine_id: machineId,
   machine_name: name,
   state,
+  has_unknown_requests: isUnknown,
   reported_at: formatInstantOrNull(reportedAt),
   queued,
   metered,

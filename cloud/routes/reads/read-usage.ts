@@ -1,3 +1,4 @@
+import { summariseCoverage } from "../../../core/metering/coverage/coverage-summary.ts";
 import { answerUsage, type UsageData } from "../../../core/pricing/view/usage-answer.ts";
 import {
   planUsage,
@@ -17,6 +18,7 @@ import { findZone } from "../../../core/values/zone.ts";
 import type { UsageAnswer, UsageDimension, UsageForecast, UsageValues } from "../../../core/wire/usage.ts";
 import type { ProblemCode } from "../../http/problem.ts";
 import type { CloudParts } from "../../ports.ts";
+import { readCoverage, sumCounts, sumMachines } from "../../store/reads/coverage.ts";
 import { isCloudDimension, isFromRollups, readUsageData } from "../../store/reads/usage-data.ts";
 import { readMachineNames } from "../../store/reads/usage-reports.ts";
 import type { WorkspaceAccess } from "../../store/workspaces.ts";
@@ -32,16 +34,31 @@ export type CloudUsageResult<Answer> =
   | { readonly ok: true; readonly value: Answer }
   | { readonly ok: false; readonly code: ProblemCode; readonly detail: string; readonly field?: string };
 
-/** Answers a usage query. A period is cut at the retention floor, as that of an overview. */
+/**
+ * Answers a usage query. A period is cut at the retention floor, as that of an overview. The coverage is null if it is not asked for, as
+ * in one of several answers about one period.
+ */
 export async function readUsageAnswer(
   parts: CloudParts,
   workspace: WorkspaceAccess,
   query: UsageQuery,
+  { withCoverage = true } = {},
 ): Promise<CloudUsageResult<UsageAnswer>> {
   const read = await readPlan(parts, workspace, planUsage(query, factsOf(parts, workspace, query)));
   if (!read.ok) return read;
   const { plan, data, nameOf } = read.value;
-  return { ok: true, value: answerUsage(plan, { ...data, coverage: null }, { nameOf }) };
+  const coverage = withCoverage ? await readPeriodCoverage(parts, workspace.workspaceId, plan.period) : null;
+  return { ok: true, value: answerUsage(plan, { ...data, coverage }, { nameOf }) };
+}
+
+/** Reads the coverage of a period over all machines. */
+async function readPeriodCoverage(
+  { db }: CloudParts,
+  workspaceId: string,
+  { from, to }: UsagePlan["period"],
+): Promise<UsageAnswer["coverage"]> {
+  const machines = await readCoverage(db, workspaceId, { from, to }, "missing");
+  return { ...sumMachines(machines), missing: [...summariseCoverage(sumCounts(machines)).missing] };
 }
 
 /** Lists the values of a dimension among the requests of a query's period and filters. */

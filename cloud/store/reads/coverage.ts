@@ -1,4 +1,5 @@
 import { sql, type Transaction } from "kysely";
+import type { CoverageKind, CoverageTotal } from "../../../core/metering/coverage/coverage-kinds.ts";
 import { type CoverageState, findCoverageState } from "../../../core/metering/coverage/fleet-coverage.ts";
 import { findRunningGaps, type RunningTime } from "../../../core/metering/coverage/running-times.ts";
 import type { Millis } from "../../../core/values/time.ts";
@@ -32,6 +33,35 @@ export interface StoredCoverage {
 
 /** What is read of each machine: everything, or only what the sums lack. */
 export type CoverageDetail = "all" | "missing";
+
+/** Returns the metered calls in tenths of a percent of the seen ones, rounded down; null if none was seen. */
+export const permilleOf = (metered: number, seen: number): number | null =>
+  seen === 0 ? null : Math.floor((metered / seen) * 1000);
+
+/** Adds up the machines that stated their coverage, and counts those whose coverage is not known. */
+export function sumMachines(machines: readonly StoredCoverage[]) {
+  const metered = machines.reduce((sum, each) => sum + each.metered, 0);
+  const seen = machines.reduce((sum, each) => sum + each.seen, 0);
+  return {
+    metered,
+    seen,
+    permille: permilleOf(metered, seen),
+    unknown_machines: machines.filter(({ isUnknown }) => isUnknown).length,
+  };
+}
+
+/** Adds up the counters of all machines. They name no host. */
+export const sumCounts = (machines: readonly Pick<StoredCoverage, "counts">[]): CoverageTotal[] =>
+  [
+    ...Map.groupBy(
+      machines.flatMap(({ counts }) => counts),
+      ({ kind }) => kind,
+    ),
+  ].map(([kind, own]) => ({
+    host: null,
+    kind: kind as CoverageKind,
+    count: own.reduce((sum, { count }) => sum + count, 0),
+  }));
 
 /** Reads the coverage of a workspace's machines in a period, by name. With `missing`, there are no gaps. */
 export async function readCoverage(

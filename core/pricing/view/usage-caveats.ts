@@ -64,6 +64,11 @@ export function findCaveats(
     const sentence = `${formatCount(missed)} ${missed === 1 ? "call was" : "calls were"} seen and not metered.`;
     caveats.push({ kind: "not_metered", requests: missed, sentence, query: null });
   }
+  const unknown = coverage?.unknown_machines ?? 0;
+  if (unknown > 0) {
+    const sentence = `The coverage of ${formatCount(unknown)} ${unknown === 1 ? "machine" : "machines"} is unknown.`;
+    caveats.push({ kind: "unknown_coverage", requests: unknown, sentence, query: null });
+  }
   if (clampedFrom !== null) {
     const sentence = `Older requests are no longer kept: the period begins at ${formatInstant(period.from)}.`;
     caveats.push({ kind: "clamped", requests: 0, sentence, query: null });

@@ -78,6 +78,25 @@ describe("the pages of a workspace's calls in Chromium", {
     ];
   }
 
+  /** Returns two days of coverage with a gap between two runs, and calls that were missed. */
+  function sampleCoverage(): Record<string, unknown> {
+    const hour = Math.floor(START / HOUR_MS) * HOUR_MS;
+    const at = (inHours: number) => new Date(hour + inHours * HOUR_MS).toISOString();
+    const hours = Array.from({ length: 48 }, (_, n) => ({
+      ...{ hour: at(-n), metered: 40 + n, seen: 40 + n + (n % 5) },
+      counts: [
+        { kind: "metered", count: 40 + n },
+        { kind: n % 2 === 0 ? "tunnelled_http2_only" : "unknown_path", count: n % 5 },
+        { kind: "unlisted_tunnel", count: 1 },
+      ],
+    }));
+    const runs = [
+      { from: at(-50), to: at(-20) },
+      { from: at(-13), to: at(0) },
+    ];
+    return { daemon_version: "1", as_of: new Date(START).toISOString(), queued: 3, hours, runs };
+  }
+
   it("have no barrier at any width, light or dark, full or empty", async () => {
     const [full, empty] = [await rig.addWorkspace({ plan: "team" }), await rig.addWorkspace()];
     const calls = sampleCalls();
@@ -85,7 +104,10 @@ describe("the pages of a workspace's calls in Chromium", {
     assert.equal(sent.accepted, calls.length, JSON.stringify(sent.rejected));
     const limits = { daemon_version: "1", readings: sampleReadings() };
     assert.equal((await rig.call("POST", "/v1/daemon/limits", full.token, limits)).status, 200);
+    assert.equal((await rig.call("POST", "/v1/daemon/coverage", full.token, sampleCoverage())).status, 200);
     const pages = [
+      ["coverage", "/coverage"],
+      ["machines", "/machines"],
       ["requests", "/requests"],
       ["requests-filtered", "/requests?status=failed&period=90d"],
       ["limits", "/limits"],

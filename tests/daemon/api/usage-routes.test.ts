@@ -84,6 +84,7 @@ describe("GET /v1/usage", () => {
         seen: 4,
         permille: 750,
         missing: [{ kind: "websocket", count: 1 }],
+        unknown_machines: 0,
       });
       assert.deepEqual(
         answer.caveats.map(({ kind, requests, query }) => [kind, requests, query]),

@@ -212,7 +212,13 @@ describeOnEngines("coverage in the real cloud", (engine) => {
       assert.partialDeepStrictEqual(answer, { ...sums, unknown_machines: 0 });
       assert.deepEqual(first, {
         ...{ machine_id: workspace.machineId, machine_name: first?.machine_name },
-        ...{ state: "current", reported_at: new Date(START).toISOString(), queued: 0, ...sums },
+        ...{
+          state: "current",
+          has_unknown_requests: false,
+          reported_at: new Date(START).toISOString(),
+          queued: 0,
+          ...sums,
+        },
         counts: [
           { kind: "closed_unused", count: 4, last_seen_at: at(-2) },
           { kind: "metered", count: 9, last_seen_at: at(-3) },

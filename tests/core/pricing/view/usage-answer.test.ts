@@ -226,7 +226,13 @@ describe("answerUsage()", () => {
     };
     const { caveats } = ask("by=model&project=a&cost=unpriced&cost=estimated", {
       groups: [{ by: "x", thenBy: null, sums: some }],
-      coverage: { metered: 8, seen: 10, permille: 800, missing: [{ kind: "websocket", count: 2 }] },
+      coverage: {
+        metered: 8,
+        seen: 10,
+        permille: 800,
+        missing: [{ kind: "websocket", count: 2 }],
+        unknown_machines: 1,
+      },
     });
     assert.deepEqual(
       caveats.map(({ kind, requests, query }) => [kind, requests, query]),
@@ -236,8 +242,18 @@ describe("answerUsage()", () => {
         ["estimated", 2, "by=model&project=a&cost=estimated"],
         ["unknown_billing", 3, "by=model&project=a&billing=unknown&cost=estimated&cost=unpriced"],
         ["not_metered", 2, null],
+        ["unknown_coverage", 1, null],
       ],
     );
+    const coverage = { metered: 0, seen: 0, permille: null, missing: [] };
+    const unknown = (machines: number | null) =>
+      ask("by=model", { coverage: { ...coverage, unknown_machines: machines } }).caveats.map(
+        ({ sentence }) => sentence,
+      );
+    assert.deepEqual(unknown(null), []);
+    assert.deepEqual(unknown(0), []);
+    assert.deepEqual(unknown(1), ["The coverage of 1 machine is unknown."]);
+    assert.deepEqual(unknown(2), ["The coverage of 2 machines is unknown."]);
     assert.equal(caveats[0]?.sentence, "1,200 requests have no known price; their cost is not included.");
   });
 });

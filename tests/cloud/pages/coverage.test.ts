@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { HOUR_MS } from "../../../core/values/time.ts";
+import {
+  batch,
+  type CloudRig,
+  createRig,
+  json,
+  record,
+  START,
+  type TestPerson,
+  type TestWorkspace,
+} from "../kit/cloud-rig.ts";
+import { describeOnEngines } from "../kit/engines.ts";
+
+const config = { baseUrl: "http://127.0.0.1:8787", rateLimits: { perKey: 1e6, perUser: 1e6 } };
+const HOSTILE = `<script>alert(1)</script>"'&`;
+const HOUR = Math.floor(START / HOUR_MS) * HOUR_MS;
+const at = (hours: number) => new Date(HOUR + hours * HOUR_MS).toISOString();
+
+/** What a machine states: an hour with these counts, two runs with three hours between them, and a queue. */
+const upload = (counts: Readonly<Record<string, number>>, hours = -2) => ({
+  ...{ daemon_version: "1", as_of: new Date(START).toISOString(), queued: 7 },
+  hours: [
+    {
+      hour: at(hours),
+      metered: counts.metered ?? 0,
+      seen: (counts.metered ?? 0) + (counts.unknown_path ?? 0),
+      counts: Object.entries(counts).map(([kind, count]) => ({ kind, count })),
+    },
+  ],
+  runs: [
+    { from: at(-30), to: at(-6) },
+    { from: at(-3), to: at(0) },
+  ],
+});
+
+describeOnEngines("the page of coverage", (engine) => {
+  let rig: CloudRig;
+  let app: ReturnType<CloudRig["app"]>;
+  let workspace: TestWorkspace;
+  let member: TestPerson;
+  before(async () => {
+    rig = await createRig(engine, { config });
+    app = rig.app(config);
+    workspace = await rig.addWorkspace({ plan: "team" });
+    member = await rig.personIn(workspace, "member");
+    const admin = await rig.personIn(workspace, "workspaceAdmin");
+    const machine = `/v1/workspaces/${workspace.id}/machines/${workspace.machineId}`;
+    assert.equal((await rig.call("PATCH", machine, admin.token, { name: HOSTILE })).status, 204);
+    const call = record(rig.uuid(), { requested_at: at(-1), project: "apollo" });
+    assert.equal((await rig.call("POST", "/v1/requests/batch", workspace.token, batch(call))).status, 200);
+    const stated = upload({ metered: 990, unknown_path: 10, without_usage: 3, unlisted_openai: 4 });
+    assert.equal((await rig.call("POST", "/v1/daemon/coverage", workspace.token, stated)).status, 200);
+  });
+  after(() => rig.close());
+
+  const get = async (of: TestWorkspace, { token }: TestPerson, path: string) =>
+    await app.request(`/w/${of.id}${path}`, { headers: { cookie: `session=${token}` } });
+  const read = async (of: TestWorkspace, person: TestPerson, path: string) => {
+    const answer = await get(of, person, path);
+    assert.equal(answer.status, 200, path);
+    return await answer.text();
+  };
+
+  it("shows what was metered and missed, by machine, and when the meter was not running", async () => {
+    const page = await read(workspace, member, "/coverage?period=7d");
+    assert.match(page, /990 of 1,000 calls to providers were metered, Last 7 days/);
+    assert.match(page, /<dd class="value warn">99%<\/dd><dd>not every call<\/dd>/);
+    assert.match(page, /<summary>10 requests to unknown paths<\/summary>/);
+    assert.match(page, /<summary>3 responses without usage<\/summary>/);
+    assert.match(page, /1 time, 3 h in all/);
+    assert.match(page, /4 calls and connections to hosts that look like language model APIs/);
+    assert.match(page, /<span class="warn">99%<\/span>/);
+    assert.ok(page.includes("&lt;script&gt;alert(1)&lt;/script&gt;") && !page.includes(HOSTILE));
+    // Another period has neither.
+    const other = await read(workspace, member, "/coverage?from=2026-10-01&to=2026-10-02");
+    assert.match(other, /No calls to providers/);
+    assert.doesNotMatch(other, /not running/);
+  });
+
+  it("stands beside the totals of the other pages", async () => {
+    for (const path of ["", "/explore", "/projects", "/models", "/people"]) {
+      const page = await read(workspace, member, `${path}?period=7d`);
+      assert.match(page, new RegExp(`<a href="/w/${workspace.id}/coverage" class="">99%</a>`), path);
+      assert.match(page, /10 calls were seen and not metered\. <a href="[^"]+\/coverage">Show<\/a>/, path);
+    }
+    assert.match(await read(workspace, member, "/statement/2026-11"), /99%: 990 of 1,000 calls/);
+    const machines = await read(workspace, member, "/machines");
+    assert.match(machines, /<span class="warn">99%<\/span><span class="sub">7 waiting<\/span>/);
+    assert.match(machines, /not running for 3 h until <time/);
+  });
+
+  it("never shows an unknown coverage as whole", async () => {
+    const other = await rig.addWorkspace({ plan: "team" });
+    const person = await rig.personIn(other, "member");
+    const call = () => record(rig.uuid(), { requested_at: at(-1), project: "apollo" });
+    assert.equal(
+      (await json(rig.call("POST", "/v1/requests/batch", other.token, batch(call())))).accepted,
+      1,
+    );
+    const silent = await read(other, person, "/coverage?period=7d");
+    assert.match(silent, /How many calls were metered is unknown/);
+    assert.match(silent, /<dd class="value ">–<\/dd><dd>unknown for 1 machine<\/dd>/);
+    assert.match(silent, /Its coverage is unknown\..*meter cloud privacy show/s);
+    assert.doesNotMatch(silent, /100%|nothing was missed|all with usage/);
+    const overview = await read(other, person, "?period=7d");
+    assert.match(overview, /<dd>unknown for 1 machine<\/dd>/);
+    assert.match(overview, /The coverage of 1 machine is unknown\. <a href/);
+    assert.match(await read(other, person, "/machines"), /<td><span class="quiet">unknown<\/span>/);
+
+    // A second machine with all of its calls makes the sum 100 %, but not whole.
+    const second = await rig.addMachine(other, "second");
+    const token = await rig.addKey(other, { machineId: second });
+    assert.equal((await rig.call("POST", "/v1/daemon/coverage", token, upload({ metered: 5 }))).status, 200);
+    const part = await read(other, person, "/coverage?period=7d");
+    assert.match(part, /<dd class="value warn">100%<\/dd><dd>unknown for 1 machine<\/dd>/);
+    assert.match(
+      await read(other, person, "/explore?period=7d"),
+      /class="">100%<\/a>, unknown for 1 machine/,
+    );
+    const { coverage } = await json(
+      rig.call("GET", `/v1/workspaces/${other.id}/usage?period=7d`, person.token),
+    );
+    assert.deepEqual(coverage, { metered: 5, seen: 5, permille: 1000, missing: [], unknown_machines: 1 });
+  });
+
+  it("is for members only", async () => {
+    assert.equal((await get(workspace, await rig.personIn(workspace, "stranger"), "/coverage")).status, 404);
+    assert.equal((await app.request(`/w/${workspace.id}/coverage`)).status, 303);
+  });
+});
