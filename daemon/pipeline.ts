@@ -121,6 +121,7 @@ function createPipelineBudgets(ports: DaemonPorts, config: DaemonConfig, feed: R
         onFailure(cause);
       }
     },
+    onCut: (budget) => log.warn("budget.cut", { budget }),
     onFailure,
   });
 }

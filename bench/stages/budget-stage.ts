@@ -86,11 +86,13 @@ export async function passStage(
       log: { passed } as never,
       caller: null,
       blocked: nothing,
+      onCut: nothing,
+      cut: nothing,
       closed: nothing,
     },
     target: { host: samples.host, port: 443, client: null as never, clientPort: 1, proxyUser: null },
     createInflater: createZlibMessageInflater,
-    ...{ forward: nothing, end: nothing, reply: nothing, close: nothing, refuse: nothing },
+    ...{ forward: nothing, end: nothing, reply: nothing, close: nothing, refuse: nothing, cut: nothing },
   });
   let calls = 0;
   return (round) => {

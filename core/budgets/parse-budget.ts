@@ -27,7 +27,18 @@ export type ParsedBudget =
 
 /** The keys of a budget. */
 export const BUDGET_KEYS: readonly string[] = [
-  ...["name", "amount", "period", "zone", "thresholds", "at_limit", "reserve", "fail", "cool_down"],
+  ...[
+    "name",
+    "amount",
+    "period",
+    "zone",
+    "thresholds",
+    "at_limit",
+    "on_exceed",
+    "reserve",
+    "fail",
+    "cool_down",
+  ],
   ...SCOPE_KEYS,
 ];
 
@@ -70,6 +81,9 @@ function readBudget(input: BudgetInput, zone: string): Budget {
   const coolDownMs = input.cool_down === undefined ? null : readDuration(input.cool_down, "cool_down");
   if (coolDownMs !== null && period.kind !== "rolling")
     throw new Invalid("cool_down", "needs a period that is a duration, such as 1m");
+  const atLimit = readChoice(input, "at_limit", ["warn", "block"]);
+  const onExceed = readChoice(input, "on_exceed", ["finish", "cut"]);
+  if (onExceed === "cut" && atLimit !== "block") throw new Invalid("on_exceed", 'needs at_limit = "block"');
   return {
     name: readName(input.name),
     scope: readScope(input),
@@ -77,7 +91,8 @@ function readBudget(input: BudgetInput, zone: string): Budget {
     limit,
     period,
     thresholds: readThresholds(input.thresholds),
-    atLimit: readChoice(input, "at_limit", ["warn", "block"]),
+    atLimit,
+    onExceed,
     reserve: readFlag(input, "reserve"),
     fail: readChoice(input, "fail", ["open", "closed"]),
     coolDownMs,
@@ -208,7 +223,8 @@ function formatDuration(ms: number): string {
 
 /** Returns the input of a budget, the inverse of `parseBudget()`: plain JSON. */
 export function toBudgetInput(budget: Budget): BudgetInput {
-  const { name, unit, limit, period, scope, thresholds, atLimit, reserve, fail, coolDownMs } = budget;
+  const { name, unit, limit, period, scope, thresholds, atLimit, onExceed, reserve, fail, coolDownMs } =
+    budget;
   return {
     name,
     amount: `${unit === "usd" ? formatPicoUsd(limit) : limit} ${WORDS[unit]}`,
@@ -217,6 +233,7 @@ export function toBudgetInput(budget: Budget): BudgetInput {
     ...scope,
     thresholds,
     at_limit: atLimit,
+    ...(onExceed === "cut" && { on_exceed: onExceed }),
     reserve,
     fail,
     ...(coolDownMs !== null && { cool_down: formatDuration(coolDownMs) }),

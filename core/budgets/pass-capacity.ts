@@ -29,8 +29,8 @@ export function passCapacity(state: BudgetsState, now: Millis): number {
 
 function capacityOf(state: BudgetsState, each: BudgetState, now: Millis): number {
   const { budget, fleet } = each.active;
-  // These need the call's own facts, or count what could not be decided.
-  if (budget.reserve || budget.fail === "closed" || !each.isKnown) return 0;
+  // These need the call's own facts, count what could not be decided, or end calls that are in flight.
+  if (budget.reserve || budget.fail === "closed" || budget.onExceed === "cut" || !each.isKnown) return 0;
   if (fleet !== undefined && isOutdated(fleet, now)) return 0;
   const sums = Object.entries(each.sums);
   // The sums of further sessions are not held.

@@ -107,6 +107,7 @@ export const LOG_EVENTS = {
   "budget.guard_tripped": BUDGET_FIELDS,
   "budget.lifted": BUDGET_FIELDS,
   "budget.lift_ended": BUDGET_FIELDS,
+  "budget.cut": { budget: "text" },
 
   "daemon.started": { version: "word", proxy_port: "count", api_port: "count" },
   "daemon.stopped": { reason: "word" },

@@ -49,7 +49,7 @@ export interface ApiPorts {
   limits?: Pick<LimitTracker, "flush">;
   /** The budgets, and which of them are in `config.toml`. Without them, none are shown. */
   budgets?: {
-    readonly tracker: Pick<BudgetTracker, "refresh" | "state">;
+    readonly tracker: Pick<BudgetTracker, "refresh" | "state" | "cutCalls">;
     readonly configured: readonly Budget[];
     /** The calls since the start that were sent although a budget could not decide on them. */
     letThrough(): LetThroughTotals;

@@ -11,7 +11,13 @@ export function createBudgetRoutes({ budgets, clock }: Pick<ApiPorts, "budgets" 
     budgets.tracker.refresh();
     const confirmed = await budgets.confirmed();
     const { calls, early, byBudget } = budgets.letThrough();
-    const views = budgetViews(budgets.tracker.state(), budgets.configured, clock.now(), byBudget);
+    const views = budgetViews(
+      budgets.tracker.state(),
+      budgets.configured,
+      clock.now(),
+      byBudget,
+      budgets.tracker.cutCalls(),
+    );
     return context.json({ budgets: views, let_through: calls, let_through_early: early, confirmed });
   });
   return routes;

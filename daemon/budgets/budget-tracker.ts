@@ -42,6 +42,10 @@ export interface BudgetTracker {
   state(): BudgetsState;
   /** A call was sent although these budgets could not decide on it. */
   letThrough(budgets: readonly LetThrough[]): void;
+  /** The budget ended a call that was under way. */
+  cut(budget: string): void;
+  /** How many calls each budget has ended since the start. */
+  cutCalls(): ReadonlyMap<string, number>;
   /** The calls since the start that were sent in this way: their number, and the reasons by budget. */
   lettingThrough(): LetThroughSums;
   stop(): void;
@@ -66,6 +70,8 @@ export interface BudgetTrackerPorts {
   readonly clock: Clock;
   /** Receives warnings. Its errors are passed to `onFailure`. */
   onNotice(notice: BudgetNotice): void;
+  /** The budget ended a call that was under way. */
+  onCut?(budget: string): void;
   /** Called if the tracker's own code fails. */
   onFailure(cause: unknown): void;
 }
@@ -82,6 +88,7 @@ interface TrackerState {
   version: string | null;
   letThroughCalls: number;
   readonly letThrough: Map<string, LetThroughCounts>;
+  readonly cutCalls: Map<string, number>;
   cancelTick: () => void;
   stopped: boolean;
 }
@@ -95,6 +102,7 @@ export function createBudgetTracker(ports: BudgetTrackerPorts): BudgetTracker {
     version: null,
     letThroughCalls: 0,
     letThrough: new Map(),
+    cutCalls: new Map(),
     cancelTick() {},
     stopped: false,
   };
@@ -127,6 +135,11 @@ export function createBudgetTracker(ports: BudgetTrackerPorts): BudgetTracker {
     refreshFleet: () => guarded(() => refreshFleet(state)),
     state: () => state.current,
     letThrough: (letThrough) => addLetThrough(state, letThrough),
+    cut(budget) {
+      state.cutCalls.set(budget, (state.cutCalls.get(budget) ?? 0) + 1);
+      ports.onCut?.(budget);
+    },
+    cutCalls: () => state.cutCalls,
     lettingThrough: () => ({ calls: state.letThroughCalls, byBudget: state.letThrough }),
     stop() {
       state.stopped = true;

@@ -59,6 +59,8 @@ export interface BudgetView {
   readonly tripped_until: string | null;
   /** How many calls it could not decide on since the daemon's start, by reason. They were sent. */
   readonly let_through: LetThroughCounts;
+  /** How many calls it has ended since the daemon's start. */
+  readonly cut_calls: number;
   /** Of a budget that a workspace set. */
   readonly fleet: FleetView | null;
   /** The session with the largest sum, of a budget per session; the other members are about it. */
@@ -78,16 +80,18 @@ export interface FleetView {
   readonly stated_at: string;
 }
 
-/** Returns the views of all budgets. `letThrough` has the calls that each could not decide on. */
+/** Returns the views of all budgets. `letThrough` has the calls that each could not decide on, `cutCalls` those that it ended. */
 export function budgetViews(
   state: BudgetsState,
   configured: readonly Budget[],
   now: Millis,
   letThrough: ReadonlyMap<string, LetThroughCounts> = new Map(),
+  cutCalls: ReadonlyMap<string, number> = new Map(),
 ): readonly BudgetView[] {
   return state.budgets.map((each) => ({
     ...toView(state, each, configured, now),
     let_through: letThrough.get(each.active.budget.name) ?? {},
+    cut_calls: cutCalls.get(each.active.budget.name) ?? 0,
   }));
 }
 
@@ -96,7 +100,7 @@ function toView(
   each: BudgetState,
   configured: readonly Budget[],
   now: Millis,
-): Omit<BudgetView, "let_through"> {
+): Omit<BudgetView, "let_through" | "cut_calls"> {
   const { budget, liftedUntil } = each.active;
   const bounds = currentBounds(each, now);
   const [key, sum] = largestSum(each, bounds.from);

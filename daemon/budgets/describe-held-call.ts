@@ -168,7 +168,7 @@ export function formatAnswer(
   return new TextEncoder().encode(createTurnRefusal(route, parseTurn(question.turn), refused));
 }
 
-function parseTurn(turn: string): unknown {
+export function parseTurn(turn: string): unknown {
   try {
     return JSON.parse(turn);
   } catch {

@@ -3,8 +3,8 @@ import type { BudgetTracker } from "./budget-tracker.ts";
 import type { HeldCalls } from "./held-calls.ts";
 
 interface GateParts {
-  readonly proxy: Pick<RunningProxy, "setGate" | "ping">;
-  readonly heldCalls: Pick<HeldCalls, "gate">;
+  readonly proxy: Pick<RunningProxy, "setGate" | "ping" | "cut">;
+  readonly heldCalls: Pick<HeldCalls, "gate" | "cuts">;
   readonly budgets: Pick<BudgetTracker, "onChange">;
   readonly later: (work: () => void, delayMs: number) => void;
 }
@@ -16,13 +16,13 @@ export interface FollowedGate {
   stop(): void;
 }
 
-/** How often the gate is compared with the budgets, in milliseconds: a lift ends without an event. */
+/** How often the gate and the calls under way are compared with the budgets, in milliseconds: a lift ends without an event. */
 const CHECK_MS = 250;
 
 /** How long the proxy's confirmation is waited for, in milliseconds. */
 const CONFIRM_TIMEOUT_MS = 2_000;
 
-/** Makes the proxy hold calls while a budget can refuse one. */
+/** Makes the proxy hold calls while a budget can refuse one, and end those that a budget ends. */
 export function followGate({ proxy, heldCalls, budgets, later }: GateParts): FollowedGate {
   let current: string | null = null;
   let isStopped = false;
@@ -35,6 +35,7 @@ export function followGate({ proxy, heldCalls, budgets, later }: GateParts): Fol
   };
   const check = () => {
     update();
+    for (const order of heldCalls.cuts()) proxy.cut(order);
     if (!isStopped) later(check, CHECK_MS);
   };
   budgets.onChange(update);

@@ -1,14 +1,17 @@
 import { type CallFacts, type CallUse, matchesScope } from "../../core/budgets/budget.ts";
 import type { BudgetsState } from "../../core/budgets/budget-state.ts";
+import { callsToCut, mayCut } from "../../core/budgets/calls-to-cut.ts";
 import { type CallDecision, type CallToDecide, isBlocking } from "../../core/budgets/decide-call.ts";
 import type { LetThrough } from "../../core/budgets/let-through.ts";
 import { passCapacity } from "../../core/budgets/pass-capacity.ts";
+import { createCut } from "../../core/budgets/refusal/create-cut.ts";
 import { readRequestHead } from "../../core/metering/exchange/head.ts";
 import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import type { CallAttribution, ConnectionAttribution } from "../capture/ports.ts";
 import type { CallQuestion, GateAnswer, GateConfig } from "../proxy/call-gate.ts";
 import { createPassMemory, freeSlot, type PassMemory, setCapacity } from "../proxy/passes.ts";
+import type { CutOrder } from "../proxy/response-cut.ts";
 import {
   attributeCall,
   type CallSources,
@@ -19,6 +22,7 @@ import {
   type KnownCall,
   knownAttribution,
   matchRoute,
+  parseTurn,
   readBody,
 } from "./describe-held-call.ts";
 import { DECISION_TIMEOUT_MS } from "./provisional-gate.ts";
@@ -33,6 +37,8 @@ export interface HeldCallBudgets {
   refused(budget: string, facts: CallFacts): void;
   /** The call was sent although these budgets could not decide on it. */
   letThrough(budgets: readonly LetThrough[]): void;
+  /** The budget ended a call that was under way. */
+  cut(budget: string): void;
   /** The call's record is part of the sums, or it has none. Repeatable. */
   ended(call: string): void;
   callsLost(): void;
@@ -70,6 +76,10 @@ export interface HeldCalls {
   closed(connection: number): void;
   /** The proxy's thread has ended, and all calls with it. */
   lost(): void;
+  /** Returns orders for the calls that budgets end now, each once. */
+  cuts(): readonly CutOrder[];
+  /** The proxy has ended a call by such an order. */
+  cut(budget: string): void;
   /** How the proxy must hold calls now; null if no budget can refuse one. Also updates how many may pass. */
   gate(): GateConfig | null;
 }
@@ -84,6 +94,8 @@ interface HeldState extends HeldCallPorts {
   readonly attributions: Map<number, ConnectionAttribution>;
   /** The calls that wait for a look-up. */
   readonly deciding: Map<string, DecidingCall>;
+  /** The calls in flight that a budget may end, by their id. */
+  readonly cuttable: Map<string, CuttableCall>;
   /** The latest decisions, of which the proxy may state that they came too late; and where the next one is put. */
   readonly decided: { readonly id: string; readonly facts: CallFacts; readonly isCounted: boolean }[];
   nextDecided: number;
@@ -95,6 +107,15 @@ interface HeldState extends HeldCallPorts {
   /** The calls that were sent without a decision and are neither in flight nor in the sums, by their id. */
   readonly passes: Map<string, PassingCall>;
   readonly passMemory: PassMemory;
+}
+
+/** What is needed to end a call. */
+interface CuttableCall
+  extends Pick<CallQuestion, "connection" | "request">,
+    Pick<KnownCall, "head" | "route"> {
+  readonly program: string | null;
+  /** The client's message that began a turn of a WebSocket; null for a request. */
+  readonly turn: unknown;
 }
 
 interface DecidingCall {
@@ -122,6 +143,7 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     ...ports,
     attributions: new Map(),
     deciding: new Map(),
+    cuttable: new Map(),
     ...{ decided: [], nextDecided: 0 },
     admitted: new Map(),
     shown: new Set(),
@@ -148,13 +170,16 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     stored: (records) => storeCalls(state, records),
     closed: (connection) => closeConnection(state, connection),
     lost() {
-      const { attributions, deciding, admitted, shown, unstored, passes } = state;
+      const { attributions, deciding, admitted, shown, unstored, passes, cuttable } = state;
+      cuttable.clear();
       state.decided.length = 0;
       state.nextDecided = 0;
       for (const calls of [attributions, deciding, admitted, shown, unstored, passes]) calls.clear();
       ports.budgets.callsLost();
       state.passMemory.fill(0);
     },
+    cuts: () => listCuts(state),
+    cut: ports.budgets.cut,
     gate() {
       updateCapacity(state);
       if (!ports.budgets.canRefuse()) return null;
@@ -241,7 +266,7 @@ function countPass(state: HeldState, question: CallQuestion): Promise<void> | nu
     readBody(state, question, head, (body) => {
       const call = describeCall(state, question, head, route, body, attributionOf(state, question), () => {});
       const count = (attribution: CallAttribution | null) => {
-        if (!isCounted()) admitPass(state, id, completeFacts(call, attribution).facts, call.bound);
+        if (!isCounted()) admitPass(state, id, completeFacts(call, attribution), call);
         end();
       };
       const known = knownAttribution(call);
@@ -256,15 +281,65 @@ function countPass(state: HeldState, question: CallQuestion): Promise<void> | nu
 const isDecidable = ({ budgets }: HeldState, facts: CallFacts): boolean =>
   budgets.state().budgets.every(({ active }) => matchesScope(active.budget, facts) !== undefined);
 
-function admitPass(state: HeldState, id: string, facts: CallFacts, bound: CallUse): void {
+function admitPass(
+  state: HeldState,
+  id: string,
+  { facts, program }: ReturnType<typeof completeFacts>,
+  call: KnownCall,
+): void {
   const pass = state.passes.get(id) as PassingCall;
-  state.budgets.admitted(id, facts, bound);
+  countCall(state, id, call, facts, program);
   // A recorded call ends when its record is stored.
   if (!pass.isRecorded) {
     if (pass.hasBegun) state.shown.add(id);
     else admit(state, pass.connection, id);
   }
   settlePasses(state, [id]);
+}
+
+/** Counts a call as in flight, and keeps what is needed to end it if a budget may. */
+function countCall(
+  { budgets, cuttable }: HeldState,
+  id: string,
+  { question, head, route, bound }: KnownCall,
+  facts: CallFacts,
+  program: string | null,
+): void {
+  budgets.admitted(id, facts, bound);
+  const { connection, request, turn } = question;
+  if (mayCut(budgets.state()))
+    cuttable.set(id, {
+      connection,
+      request,
+      turn: turn === null ? null : parseTurn(turn),
+      head,
+      route,
+      program,
+    });
+}
+
+/** Returns orders for the calls to end. One that has a response, and only waits to be stored, is not ended. */
+function listCuts({ budgets, cuttable, unstored, now }: HeldState): CutOrder[] {
+  if (cuttable.size === 0) return [];
+  const { calls } = budgets.state();
+  const inFlight = new Set(calls.map(({ id }) => id));
+  for (const id of cuttable.keys()) if (!inFlight.has(id)) cuttable.delete(id);
+  const stored = new Set(unstored.values());
+  return callsToCut(budgets.state(), now()).flatMap(({ call, facts }) => {
+    const known = stored.has(call.id) ? undefined : cuttable.get(call.id);
+    if (known === undefined) return [];
+    cuttable.delete(call.id);
+    const { connection, request, head, route, program, turn } = known;
+    const { headers, method } = head;
+    return [
+      {
+        connection,
+        request,
+        budget: facts.budget,
+        ...createCut(route, { headers, program }, facts, { method, turn }),
+      },
+    ];
+  });
 }
 
 function admit({ admitted }: HeldState, connection: number, id: string): void {
@@ -344,7 +419,7 @@ function finishDecision(
   }
   const seen = deciding?.shown ?? "end";
   // A call that has ended is counted by its record.
-  if (seen !== "end") state.budgets.admitted(id, facts, bound);
+  if (seen !== "end") countCall(state, id, call, facts, program);
   if (seen === "nothing") admit(state, question.connection, id);
   else if (seen === "begin") state.shown.add(id);
   // The answer lets calls pass again.

@@ -141,6 +141,8 @@ function handleFrame(state: CaptureState, frame: TapFrame): void {
       if (connection !== undefined) connection.label = frame.project;
       return;
     }
+    case "cut":
+      return state.ports.heldCalls?.cut(frame.budget);
     case "blocked": {
       const connection = state.connections.get(frame.connection);
       if (connection === undefined) return;

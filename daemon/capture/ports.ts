@@ -114,6 +114,6 @@ export interface CapturePorts {
   /** Hashes what identifies an account, with a key of this installation. Without it, accounts are unknown. */
   hashAccount?(identity: string): string;
   /** Follows the calls that budgets admitted. Without it, none are held. */
-  heldCalls?: Pick<HeldCalls, "passed" | "began" | "ended" | "closed">;
+  heldCalls?: Pick<HeldCalls, "passed" | "began" | "ended" | "closed" | "cut">;
   log: Log;
 }

@@ -158,7 +158,13 @@ function showLimits(ports: ApiPorts, context: Context) {
 function readBudgetLines({ budgets }: ApiPorts, now: number): BudgetLines {
   if (budgets === undefined) return { budgets: [], letThrough: 0, early: 0 };
   const { calls, early, byBudget } = budgets.letThrough();
-  const views = budgetViews(budgets.tracker.state(), budgets.configured, now, byBudget);
+  const views = budgetViews(
+    budgets.tracker.state(),
+    budgets.configured,
+    now,
+    byBudget,
+    budgets.tracker.cutCalls(),
+  );
   return { budgets: views, letThrough: calls, early };
 }
 

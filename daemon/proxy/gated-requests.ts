@@ -1,7 +1,11 @@
 import type { Socket } from "node:net";
 import { type PendingRequest, requestsProtocolSwitch } from "../../core/metering/exchange/framing.ts";
 import { headerValue, type RequestHead, type ResponseHead } from "../../core/metering/exchange/head.ts";
-import { createMessageReader, type MessageReader } from "../../core/metering/exchange/message-reader.ts";
+import {
+  createMessageReader,
+  type MessageReader,
+  type ResponseSink,
+} from "../../core/metering/exchange/message-reader.ts";
 import { createRequestScanner, type RequestScanner } from "../../core/metering/exchange/request-scanner.ts";
 import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
 import {
@@ -13,6 +17,7 @@ import {
 } from "./call-gate.ts";
 import { createGatedTurns, type GatedTurns } from "./gated-turns.ts";
 import type { RelayLog, RelayTarget } from "./relay-context.ts";
+import { type CutOrder, createResponseCut, type ResponseCut } from "./response-cut.ts";
 
 /** The operations of a tap that holds the requests of its client. */
 export interface GatedLink {
@@ -32,6 +37,8 @@ export interface GatedLink {
   close(): void;
   /** Answers the client instead of the provider, and ends both connections. `held` is what was not sent upstream. */
   refuse(answer: GateAnswer & { kind: "refuse" }, held: readonly Uint8Array[]): void;
+  /** Ends both connections in the middle of a call, after these bytes to the client; null: abruptly. */
+  cut(order: CutOrder, bytes: Uint8Array | null): void;
 }
 
 /** The requests of one client, each of which is held until the decision on it. */
@@ -42,6 +49,10 @@ export interface GatedRequests {
   end(): void;
   /** Reads bytes of the upstream, which are relayed elsewhere. */
   response(bytes: Buffer): void;
+  /** Whether the response is to be ended, so that it must be relayed in the pieces of `piecesOf()`. */
+  readonly isCutting: boolean;
+  /** Ends a call that is under way. Without an effect if it has ended. */
+  cut(order: CutOrder): void;
   /** Ends the waiting, because a connection has ended. */
   stop(): void;
 }
@@ -58,7 +69,8 @@ interface GatedState {
   readonly scanner: RequestScanner;
   readonly responses: MessageReader;
   /** Requests whose responses have not ended, oldest first. */
-  readonly pending: PendingRequest[];
+  readonly pending: (PendingRequest & { readonly number: number })[];
+  readonly responseCut: ResponseCut;
   phase: Phase;
   /** Bytes that were not scanned yet. */
   queue: Buffer[];
@@ -91,24 +103,16 @@ export function createGatedRequests(link: GatedLink): GatedRequests {
       state.body.push(bytes);
       state.bodyBytes += bytes.length;
     }),
-    responses: createMessageReader("response", {
-      pendingRequest: () => state.pending[0] ?? null,
-      informational() {},
-      head() {
-        if (state.phase === "switching" && state.pending[0]?.requestsProtocolSwitch)
-          continueWith(state, "passing");
-      },
-      end() {
-        state.pending.shift();
-        refuseWhenAnswered(state);
-      },
-      switched(head) {
-        if (state.gatesTurns) state.turns = openTurns(state, head);
-        continueWith(state, "open");
-      },
-      unreadable: () => continueWith(state, "open"),
-    }),
+    responses: createMessageReader(
+      "response",
+      createResponseSink(() => state),
+    ),
     pending: [],
+    responseCut: createResponseCut({
+      reader: () => state.responses,
+      pending: () => state.pending,
+      end: link.cut,
+    }),
     phase: "passing",
     queue: [],
     held: [],
@@ -136,14 +140,45 @@ export function createGatedRequests(link: GatedLink): GatedRequests {
     },
     response(bytes) {
       if (state.turns !== null) state.turns.response(bytes);
-      else state.responses.push(bytes);
+      else {
+        state.responses.push(bytes);
+        if (state.responseCut.isOrdered) state.responseCut.relayed();
+      }
     },
+    get isCutting() {
+      return state.responseCut.isOrdered;
+    },
+    cut: (order) => cut(state, order),
     stop() {
       state.cancel();
+      state.responseCut.stop();
       state.turns?.stop();
     },
   };
 }
+
+/** Reads the responses, which show which requests have been answered. */
+const createResponseSink = (state: () => GatedState): ResponseSink => ({
+  pendingRequest: () => state().pending[0] ?? null,
+  informational: () => state().responseCut.informational(),
+  started: () => state().responseCut.started(),
+  body: (bytes) => state().responseCut.body(bytes),
+  head(head) {
+    state().responseCut.head(head);
+    if (state().phase === "switching" && state().pending[0]?.requestsProtocolSwitch)
+      continueWith(state(), "passing");
+  },
+  end() {
+    state().pending.shift();
+    state().responseCut.ended();
+    refuseWhenAnswered(state());
+  },
+  switched(head) {
+    if (state().gatesTurns) state().turns = openTurns(state(), head);
+    continueWith(state(), "open");
+  },
+  unreadable: () => continueWith(state(), "open"),
+});
 
 const isWaiting = ({ phase }: GatedState) =>
   phase === "asking" || phase === "switching" || phase === "refused";
@@ -244,6 +279,14 @@ function askNow(state: GatedState, isWhole: boolean): void {
   );
 }
 
+function cut(state: GatedState, order: CutOrder): void {
+  const { link, phase, turns, responseCut } = state;
+  if (phase !== "open") responseCut.order(order);
+  else if (turns !== null && order.turn !== null) turns.cut(order);
+  // Where responses begin and end is not known.
+  else if (turns === null && order.request === state.requests) link.cut(order, null);
+}
+
 /** Returns what every question about the connection has. */
 function questionOf({ link, requests, rawHead }: Pick<GatedState, "link" | "requests" | "rawHead">) {
   const { target, relayLog } = link;
@@ -274,6 +317,7 @@ function openTurns(state: GatedState, head: ResponseHead): GatedTurns | null {
         else if (!link.upstream.writableNeedDrain) link.client.resume();
       },
       blocked: (answer, held) => link.relayLog.blocked(answer, held, true),
+      cut: link.cut,
     },
     head,
   );
@@ -292,7 +336,11 @@ function sendHeld(state: GatedState, phase: Phase): void {
   state.body = [];
   state.bodyBytes = 0;
   if (head !== null)
-    state.pending.push({ method: head.method, requestsProtocolSwitch: requestsProtocolSwitch(head) });
+    state.pending.push({
+      number: state.requests,
+      method: head.method,
+      requestsProtocolSwitch: requestsProtocolSwitch(head),
+    });
   for (const bytes of held) link.forward(bytes);
 }
 

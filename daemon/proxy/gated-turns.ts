@@ -8,6 +8,7 @@ import {
 import { compileMemberPaths, pickMembers } from "../../core/metering/usage/member-picker.ts";
 import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
 import type { GateAnswer } from "./call-gate.ts";
+import type { CutOrder } from "./response-cut.ts";
 
 /** The operations of a WebSocket whose turns are held. */
 export interface TurnLink {
@@ -24,6 +25,8 @@ export interface TurnLink {
   reply(bytes: Uint8Array): void;
   /** Closes both sides. */
   close(): void;
+  /** Ends both sides in the middle of a turn, after these bytes to the client. */
+  cut(order: CutOrder, bytes: Uint8Array): void;
 }
 
 /** The turns of a WebSocket's client, each of which is held until the decision on it. */
@@ -31,6 +34,8 @@ export interface GatedTurns {
   push(bytes: Uint8Array): void;
   /** Reads bytes of the upstream that were relayed: an answer may only follow a whole message. */
   response(bytes: Uint8Array): void;
+  /** Ends the turn that is under way, and the socket with it, once a message has ended. */
+  cut(order: CutOrder): void;
   stop(): void;
 }
 
@@ -57,6 +62,8 @@ interface TurnsState {
   isOpen: boolean;
   /** What is sent to the client after the message that is being relayed to it. */
   reply: Uint8Array | null;
+  /** The order to end the turn that is under way with the reply. */
+  cutOrder: CutOrder | null;
   cancel: () => void;
 }
 
@@ -98,6 +105,7 @@ export function createGatedTurns(link: TurnLink, head: ResponseHead): GatedTurns
     isAsking: false,
     isOpen: false,
     reply: null,
+    cutOrder: null,
     cancel: () => {},
   };
   return {
@@ -108,6 +116,12 @@ export function createGatedTurns(link: TurnLink, head: ResponseHead): GatedTurns
     },
     response(bytes) {
       for (let at = 0; at < bytes.length; ) at = state.server.scan(bytes, at);
+      replyBetweenMessages(state);
+    },
+    cut(order) {
+      if (order.turn === null || state.cutOrder !== null) return;
+      state.cutOrder = order;
+      state.reply = toTextFrame(order.turn);
       replyBetweenMessages(state);
     },
     stop: () => state.cancel(),
@@ -170,15 +184,19 @@ function relayAll(state: TurnsState): void {
 }
 
 function replyBetweenMessages(state: TurnsState): void {
-  const { link, reply, server } = state;
+  const { link, reply, server, cutOrder } = state;
   if (reply === null || !server.isAtMessageEnd) return;
   state.reply = null;
+  if (cutOrder !== null) return link.cut(cutOrder, new Uint8Array([...reply, ...CLOSE_FRAME]));
   link.reply(reply);
   if (!state.needsAllMessages) return;
   state.isOpen = true;
-  link.reply(Uint8Array.of(0x88, 2, 0x03, 0xe8)); // closed normally: 1000
+  link.reply(CLOSE_FRAME);
   link.close();
 }
+
+/** Closed normally: 1000. */
+const CLOSE_FRAME: Uint8Array = Uint8Array.of(0x88, 2, 0x03, 0xe8);
 
 /** Formats a text message of a server: one frame, not masked, not compressed. */
 function toTextFrame(text: Uint8Array): Uint8Array {

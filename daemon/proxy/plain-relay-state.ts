@@ -7,7 +7,8 @@ import { closeSocket, resetAfterFlush, resetSocket } from "./close-socket.ts";
 import type { ParentProxy } from "./parent-proxy.ts";
 import type { HeldRequest } from "./plain-relay-hold.ts";
 import type { RequestPlan } from "./plan-request.ts";
-import { type Refusal, type RelayContext, type RelayLog, refuse } from "./relay-context.ts";
+import { endCutClient, type Refusal, type RelayContext, type RelayLog, refuse } from "./relay-context.ts";
+import { type CutOrder, createResponseCut, type ResponseCut } from "./response-cut.ts";
 import type { CloseReason } from "./tap-frames.ts";
 
 /** Something to send upstream, in order. The bytes of a queued item are copies. */
@@ -39,6 +40,8 @@ export interface PlainUpstream {
 
 /** A request whose response has not ended. */
 export interface RelayedRequest extends PendingRequest {
+  /** Its number on its upstream connection, from 1. */
+  readonly number: number;
   /** The language model API that a request to an unlisted host looks like; null for any other request. */
   readonly api: UnlistedApi | null;
 }
@@ -52,6 +55,7 @@ export interface PlainRelayState {
   readonly queue: RelayItem[];
   /** Requests whose responses have not ended, oldest first. */
   readonly pending: RelayedRequest[];
+  readonly responseCut: ResponseCut;
   upstream: PlainUpstream | null;
   /** The upstream connection that is being opened, for the head at the front of the queue. */
   dial: { readonly plan: RequestPlan; readonly cancel: () => void } | null;
@@ -73,12 +77,17 @@ export function createPlainRelayState(
   client: Socket,
   resolveSwitch: (switched: boolean) => void,
 ): PlainRelayState {
-  return {
+  const relay: PlainRelayState = {
     context,
     client,
     resolveSwitch,
     queue: [],
     pending: [],
+    responseCut: createResponseCut({
+      reader: () => (relay.upstream as PlainUpstream).responses,
+      pending: () => relay.pending,
+      end: (order, bytes) => cutRelay(relay, order, bytes),
+    }),
     upstream: null,
     dial: null,
     held: null,
@@ -90,6 +99,19 @@ export function createPlainRelayState(
     done: false,
     stopWatch: () => {},
   };
+  return relay;
+}
+
+/** Ends both sides in the middle of a call. */
+function cutRelay(relay: PlainRelayState, order: CutOrder, bytes: Uint8Array | null): void {
+  if (relay.done) return;
+  relay.done = true;
+  relay.stopWatch();
+  relay.held?.cancel();
+  const { client, upstream } = relay;
+  upstream?.relayLog?.cut(order);
+  if (upstream) resetSocket(upstream.stream);
+  endCutClient(client, bytes);
 }
 
 /** Ends the relay. If one side ended abruptly, the other side is reset. */
@@ -99,6 +121,7 @@ export function finishRelay(relay: PlainRelayState, reason: CloseReason, code: s
   relay.stopWatch();
   relay.dial?.cancel();
   relay.held?.cancel();
+  relay.responseCut.stop();
   const { client, upstream } = relay;
   upstream?.relayLog?.closed(reason, code);
   if (reason === "clean") {

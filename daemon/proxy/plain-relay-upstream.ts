@@ -22,6 +22,7 @@ import {
   type RelayTarget,
   recordTunnel,
 } from "./relay-context.ts";
+import { piecesOf } from "./response-cut.ts";
 import { watchSilence } from "./tap.ts";
 import type { CloseReason } from "./tap-frames.ts";
 import type { WarmConnection } from "./warm-connections.ts";
@@ -213,17 +214,22 @@ function readResponses(relay: PlainRelayState): MessageReader {
     pendingRequest: () => pending[0] ?? null,
     started() {
       relay.responseStarted = true;
+      relay.responseCut.started();
     },
+    body: (bytes) => relay.responseCut.body(bytes),
     informational() {
       relay.responseStarted = false;
+      relay.responseCut.informational();
     },
     head(head) {
       if (pending[0]?.requestsProtocolSwitch) resolveSwitch(false);
+      relay.responseCut.head(head);
       noteUnlistedAnswer(relay, head);
     },
     end() {
       pending.shift();
       relay.responseStarted = false;
+      relay.responseCut.ended();
     },
     switched() {
       pending.shift();
@@ -249,13 +255,14 @@ function noteUnlistedAnswer({ context, pending, upstream }: PlainRelayState, hea
 function attachUpstream(relay: PlainRelayState, upstream: PlainUpstream, onProgress: () => void): void {
   relay.upstream = upstream;
   const { client, queue } = relay;
-  const { stream, relayLog, responses } = upstream;
+  const { stream, relayLog } = upstream;
+  relayLog?.onCut((order) => {
+    if (relay.upstream === upstream && !relay.responsesLost) relay.responseCut.order(order);
+  });
   stream.on("data", (bytes: Buffer) => {
-    if (relay.done) return;
-    if (!client.write(bytes)) stream.pause();
-    if (relayLog !== null) relayLog.log.data(relayLog.entry, "response", bytes);
-    responses.push(bytes);
-    if (queue.length > 0) onProgress();
+    for (const piece of relay.responseCut.isOrdered ? piecesOf(bytes) : [bytes])
+      relayResponse(relay, upstream, piece);
+    if (!relay.done && queue.length > 0) onProgress();
   });
   stream.on("drain", () => {
     if (queue.length === 0) client.resume();
@@ -270,6 +277,18 @@ function attachUpstream(relay: PlainRelayState, upstream: PlainUpstream, onProgr
   stream.on("close", () => onLost(null));
   if (stream.destroyed) onLost(null);
   else stream.resume(); // a connection that was kept ready is paused
+}
+
+function relayResponse(
+  relay: PlainRelayState,
+  { stream, relayLog, responses }: PlainUpstream,
+  bytes: Buffer,
+): void {
+  if (relay.done) return;
+  if (!relay.client.write(bytes)) stream.pause();
+  if (relayLog !== null) relayLog.log.data(relayLog.entry, "response", bytes);
+  responses.push(bytes);
+  if (relay.responseCut.isOrdered) relay.responseCut.relayed();
 }
 
 function onUpstreamEnd(relay: PlainRelayState, upstream: PlainUpstream, onProgress: () => void): void {

@@ -183,6 +183,7 @@ function sendHead(relay: PlainRelayState, item: HeadItem): boolean {
 
 function writeHead(relay: PlainRelayState, upstream: PlainUpstream, { plan, head, raw }: HeadItem): void {
   relay.pending.push({
+    number: upstream.requests + 1,
     method: head.method,
     requestsProtocolSwitch: requestsProtocolSwitch(head),
     api: upstream.unlisted === null ? null : recogniseUnlistedCall(head),

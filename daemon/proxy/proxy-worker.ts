@@ -226,6 +226,8 @@ port.on("message", (message: ToWorker) => {
       return context.gate.configure(message.gate);
     case "answer":
       return context.gate.answered(message.id, message.answer);
+    case "cut":
+      return context.relays.get(message.order.connection)?.cut(message.order);
     case "spent":
       return log.reuse(message.buffer);
     case "close_idle":

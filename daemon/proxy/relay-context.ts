@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
 import type { ProcessFacts } from "../../core/ports/process-table.ts";
 import type { CallGate, GateAnswer } from "./call-gate.ts";
-import { closeSocket } from "./close-socket.ts";
+import { closeSocket, resetAfterFlush } from "./close-socket.ts";
 import type { ProxyCounters, RefusalReason } from "./counters.ts";
 import type { ClientLocation, Dial } from "./dial.ts";
 import { isLoopbackAddress } from "./forbidden-targets.ts";
@@ -10,6 +10,7 @@ import type { LeafContexts } from "./leaf-contexts.ts";
 import type { LoginThrottle } from "./login-throttle.ts";
 import type { Peers } from "./peers.ts";
 import type { GatewayRoute, PasswordFor, ProxyLimits } from "./proxy-config.ts";
+import type { CutOrder } from "./response-cut.ts";
 import type { CloseReason, TapMode, TunnelReason } from "./tap-frames.ts";
 import { type LoggedConnection, type TapLog, tapClock } from "./tap-log.ts";
 import type { UpstreamTls } from "./upstream-tls.ts";
@@ -19,6 +20,8 @@ import type { WarmConnections } from "./warm-connections.ts";
 interface OpenRelay {
   readonly entry: LoggedConnection;
   close(): void;
+  /** Ends a call of the connection that is under way. */
+  cut(order: CutOrder): void;
 }
 
 /** What all connections of a worker share. */
@@ -75,6 +78,10 @@ export interface RelayLog {
    * logged: it is not the provider's.
    */
   blocked(answer: GateAnswer & { kind: "refuse" }, request: readonly Uint8Array[], isTurn?: boolean): void;
+  /** Logs that a budget ended the call that was under way, and that the connection has ended. */
+  cut(order: CutOrder): void;
+  /** Sets what ends a call of the connection. Until then, none can be ended. */
+  onCut(cut: (order: CutOrder) => void): void;
   /** Logs how the connection ended. Later calls have no effect. */
   closed(reason: CloseReason, code: string | null): void;
 }
@@ -90,7 +97,8 @@ export function openRelayLog(
   const atMs = tapClock();
   const entry: LoggedConnection = { id: context.nextConnection(), lastAtMs: atMs, lost: false };
   context.counters[mode] += 1;
-  relays.set(entry.id, { entry, close });
+  let cut: (order: CutOrder) => void = () => {};
+  relays.set(entry.id, { entry, close, cut: (order) => cut(order) });
   const caller = context.peers.processOf(target.client);
   log.note({
     kind: "opened",
@@ -103,21 +111,29 @@ export function openRelayLog(
     proxyUser: target.proxyUser,
     ...(caller !== null && { caller }),
   });
+  const closed = (reason: CloseReason, code: string | null) => {
+    if (!relays.delete(entry.id)) return;
+    // An unreachable provider shows nothing about the client.
+    const byClient = reason === "clean" || reason === "client_aborted";
+    if (byClient && mode === "intercepted" && entry.lastAtMs === atMs) context.counters.endedUnused += 1;
+    log.note({ kind: "closed", connection: entry.id, atMs: tapClock(), reason, code });
+  };
   return {
     entry,
     log,
     caller,
+    closed,
+    cut({ budget }) {
+      log.note({ kind: "cut", connection: entry.id, budget });
+      closed("client_aborted", CUT_CODE);
+    },
     blocked({ answer, budget }, request, isTurn = false) {
       log.note({ kind: "blocked", connection: entry.id, budget });
       for (const bytes of request) log.data(entry, "request", bytes);
       if (!isTurn) log.data(entry, "response", answer);
     },
-    closed(reason, code) {
-      if (!relays.delete(entry.id)) return;
-      // An unreachable provider shows nothing about the client.
-      const byClient = reason === "clean" || reason === "client_aborted";
-      if (byClient && mode === "intercepted" && entry.lastAtMs === atMs) context.counters.endedUnused += 1;
-      log.note({ kind: "closed", connection: entry.id, atMs: tapClock(), reason, code });
+    onCut(handler) {
+      cut = handler;
     },
   };
 }
@@ -175,6 +191,17 @@ export function sendRefusal(client: Socket, answer: Uint8Array): void {
   const timer = setTimeout(() => closeSocket(client), refusalDrainMs);
   client.once("close", () => clearTimeout(timer));
   client.resume();
+}
+
+/** The code of a connection that was closed because a budget ended its call. */
+const CUT_CODE = "BUDGET_CUT";
+
+/** Ends the client's side of a call that a budget ended: after these bytes, or with a reset so that the response does not look complete. */
+export function endCutClient(client: Socket, bytes: Uint8Array | null): void {
+  if (bytes !== null) return sendRefusal(client, bytes);
+  client.removeAllListeners("data");
+  client.resume();
+  resetAfterFlush(client);
 }
 
 /** How long a refused client may keep sending, in milliseconds. A reset before it has read the response would discard the response. */

@@ -4,6 +4,7 @@ import { addCounters, createCounters, type ProxyCounters } from "./counters.ts";
 import { probePort } from "./probe-port.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
 import { type ProxyThread, startProxyThread } from "./proxy-thread.ts";
+import type { CutOrder } from "./response-cut.ts";
 import type { TapFrame } from "./tap-frames.ts";
 import { readTapBatch, type TapBatch, tapClock } from "./tap-log.ts";
 import type { FromWorker, IdleConnection, ProxyWorkerData, ToWorker } from "./worker-messages.ts";
@@ -80,6 +81,8 @@ export interface RunningProxy {
   closeIdle(connections: readonly IdleConnection[]): void;
   /** Holds calls from now on, or stops holding them. A WebSocket that is open already is not held. */
   setGate(gate: GateConfig | null): void;
+  /** Ends a call that is under way. Without an effect if it has ended. */
+  cut(order: CutOrder): void;
   /** Replaces the worker, as the watchdog does with one that hangs. Its connections are lost. */
   restart(): void;
   /** Stops accepting connections, and closes the open ones at the deadline. A later call may bring the deadline forward. */
@@ -203,6 +206,7 @@ function toRunningProxy(proxy: ProxyState): RunningProxy {
       proxy.gate = gate;
       send(proxy, { kind: "gate", gate });
     },
+    cut: (order) => send(proxy, { kind: "cut", order }),
     restart: () => endWorker(proxy),
     stop: (deadlineMs) => stopProxy(proxy, deadlineMs),
   };

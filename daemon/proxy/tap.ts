@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
 import { closeSocket, resetAfterFlush, resetSocket } from "./close-socket.ts";
 import { createGatedRequests, type GatedLink, type GatedRequests } from "./gated-requests.ts";
-import { type RelayLog, sendRefusal } from "./relay-context.ts";
+import { endCutClient, type RelayLog, sendRefusal } from "./relay-context.ts";
+import { type CutOrder, piecesOf } from "./response-cut.ts";
 import type { CloseReason, TapDirection } from "./tap-frames.ts";
 
 /**
@@ -107,10 +108,14 @@ function passBytes(tap: TapState, direction: TapDirection, from: Socket, to: Soc
       if (tap.gated !== null) return tap.gated.push(bytes);
     }
     tap.last = direction;
-    if (!to.write(bytes)) from.pause();
-    if (relayLog === null) return;
-    relayLog.log.data(relayLog.entry, direction, bytes);
-    if (direction === "response") tap.gated?.response(bytes);
+    const pieces = direction === "response" && tap.gated?.isCutting === true ? piecesOf(bytes) : [bytes];
+    for (const piece of pieces) {
+      if (tap.done) return;
+      if (!to.write(piece)) from.pause();
+      if (relayLog === null) return;
+      relayLog.log.data(relayLog.entry, direction, piece);
+      if (direction === "response") tap.gated?.response(piece);
+    }
   });
   to.on("drain", () => from.resume());
 }
@@ -132,6 +137,7 @@ const beginsRequest = ({ last }: TapState, bytes: Buffer): boolean =>
 function holdRequests(tap: TapState, first: Buffer): void {
   const { client, upstream, relayLog, hold } = tap;
   if (hold === undefined || relayLog === null || !beginsRequest(tap, first)) return;
+  relayLog.onCut((order) => tap.gated?.cut(order));
   tap.gated = createGatedRequests({
     ...hold,
     client,
@@ -158,7 +164,19 @@ function holdRequests(tap: TapState, first: Buffer): void {
       upstream.end();
       sendRefusal(client, answer.answer);
     },
+    cut: (order, bytes) => cutTap(tap, order, bytes),
   });
+}
+
+/** Ends both sides in the middle of a call. */
+function cutTap(tap: TapState, order: CutOrder, bytes: Uint8Array | null): void {
+  if (tap.done) return;
+  tap.done = true;
+  tap.stopWatch();
+  tap.gated?.stop();
+  tap.relayLog?.cut(order);
+  resetSocket(tap.upstream);
+  endCutClient(tap.client, bytes);
 }
 
 function finishTap(tap: TapState, reason: CloseReason, code: string | null): void {

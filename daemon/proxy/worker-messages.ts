@@ -2,6 +2,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { CallQuestion, GateAnswer, GateConfig } from "./call-gate.ts";
 import type { ProxyCounters } from "./counters.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
+import type { CutOrder } from "./response-cut.ts";
 import type { TapBatch } from "./tap-log.ts";
 
 /** The configuration of a worker. */
@@ -31,6 +32,7 @@ export type ToWorker =
   /** How calls are held from now on; null: they are not. */
   | { readonly kind: "gate"; readonly gate: GateConfig | null }
   | { readonly kind: "answer"; readonly id: number; readonly answer: GateAnswer }
+  | { readonly kind: "cut"; readonly order: CutOrder }
   /** The buffer of a batch that was read, to be reused. */
   | { readonly kind: "spent"; readonly buffer: ArrayBuffer };
 

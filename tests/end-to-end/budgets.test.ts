@@ -64,6 +64,71 @@ describe("a budget that blocks", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }
     await run("budget", "remove", "few");
   });
 
+  it("ends the calls under way in their own way once it is used up, if it is set so, and keeps their records", async () => {
+    const set = (amount: string) =>
+      run("budget", "set", "cuts", amount, "--period", "day", "--block", "--on-exceed", "cut");
+    await set("1000000 USD");
+    const before = (await rig.meter.rows()).length;
+    const metered = await rig.meter.counted("metered");
+    const open = async (api: string, scenario: string, stream: boolean) => {
+      const call = rawCalls[api]?.(scenario, stream) as RawCall;
+      const socket = await dialProvider(rig.meter, call.host);
+      const received = receive(socket);
+      const body = JSON.stringify(call.body);
+      socket.write(
+        `POST ${call.path} HTTP/1.1\r\nHost: ${call.host}\r\nX-Api-Key: k\r\nAuthorization: Bearer sk-x\r\n` +
+          `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      );
+      return received;
+    };
+    const long = "drip+events-5000";
+    const calls = {
+      anthropic: await open("anthropic", long, true),
+      chat: await open("chat", long, true),
+      responses: await open("responses", long, true),
+      gemini: await open("gemini events", long, true),
+      array: await open("gemini array", long, true),
+      silent: await open("anthropic", "silence", false),
+    };
+    const count = Object.keys(calls).length;
+    const streams = [calls.anthropic, calls.chat, calls.responses, calls.gemini, calls.array];
+    await waitFor("all calls to be under way", async () => {
+      const { calls_in_flight } = await budget("cuts");
+      return calls_in_flight === count && streams.every(({ bytes }) => bytes().length > 2_000);
+    });
+    await set("0 USD");
+    const ended = await Promise.all(Object.values(calls).map(({ over }) => over));
+    const [anthropic, chat, responses, gemini, array, silent] = ended.map(({ bytes }) =>
+      bytes.toString("latin1"),
+    );
+    const message =
+      'meter: the budget \\\\?"cuts\\\\?" \\(USD 0.00\\) is used up, so this answer was cut off';
+    const tail = (event: string) =>
+      new RegExp(`\\n\\r?\\n.*${event}.*${message}[^\\n]*\\n\\n\\r\\n0\\r\\n\\r\\n$`, "s");
+    assert.match(
+      anthropic ?? "",
+      tail('event: error\\ndata: {"type":"error","error":{"type":"billing_error"'),
+    );
+    assert.match(chat ?? "", tail('data: {"error":'));
+    assert.match(responses ?? "", tail("event: response.failed"));
+    assert.match(gemini ?? "", tail('data: {"error":{"code":400'));
+    assert.doesNotMatch(array ?? "", /cut off|\r\n0\r\n/);
+    assert.match(silent ?? "", new RegExp(`^HTTP/1.1 429 .*${message}`, "s"));
+    const rows = (await rig.meter.waitForRows(before + count)).slice(before);
+    assert.deepEqual(
+      rows.map(({ errorClass, retryable, blockedBy }) => [errorClass, retryable, blockedBy]),
+      Array.from({ length: count }, () => ["network", false, null]),
+    );
+    // What was used until then is known where the provider states it before the end.
+    const known = rows.filter(
+      ({ tokens, costPicoUsd }) => tokens.promptTokens !== null && costPicoUsd !== null,
+    );
+    assert.deepEqual(known.map(({ provider }) => provider).sort(), ["anthropic", "gemini", "gemini"]);
+    assert.equal(await rig.meter.counted("metered"), metered + count);
+    assert.match(await run("budget", "show", "cuts"), new RegExp(`ended ${count} calls under way`));
+    await run("budget", "remove", "cuts");
+  });
+
   it("has exactly the sum of the records after the daemon was killed, and nothing in flight", async () => {
     await run("budget", "set", "wide", "1000 USD", "--period", "total", "--block");
     for (let round = 0; round < 3; round += 1) {

@@ -33,8 +33,9 @@ function describePeriod({ period, zone }: BudgetInput): string {
 /** Describes a budget in one line. */
 export function describeBudget(input: BudgetInput): string {
   const atLimit = input.at_limit === "block" ? "then refuses calls" : "warns only";
+  const ends = input.on_exceed === "cut" ? " and ends those under way" : "";
   const cool = input.cool_down === undefined ? "" : ` for ${input.cool_down}`;
-  return `${input.name}: ${input.amount} ${describePeriod(input)}, ${describeScope({ scope: scopeOf(input) })}, ${atLimit}${cool}`;
+  return `${input.name}: ${input.amount} ${describePeriod(input)}, ${describeScope({ scope: scopeOf(input) })}, ${atLimit}${ends}${cool}`;
 }
 
 /** The columns, and in which order they are left out if the terminal is too narrow: the highest number first. */
@@ -117,6 +118,9 @@ function notesOf(view: BudgetView): string[] {
       : [
           `set by workspace ${fleet.workspace}; counts ${FLEET_SCOPES[fleet.subject] ?? "calls of several machines"}.`,
         ]),
+    ...((view.cut_calls ?? 0) === 0
+      ? []
+      : [`ended ${formatQuantity(view.cut_calls, "call")} under way since the daemon started.`]),
     ...(letThrough === "" ? [] : [`sent undecided since the daemon started: ${letThrough}.`]),
     ...(session === null ? [] : [`shows the session that used most, ${session}.`]),
   ];

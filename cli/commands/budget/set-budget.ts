@@ -18,6 +18,7 @@ export interface SetBudgetOptions extends Readonly<Partial<Record<ScopeKey, stri
   readonly zone: string | undefined;
   readonly thresholds: string | undefined;
   readonly block: boolean;
+  readonly onExceed: string | undefined;
   readonly reserve: boolean;
   readonly failClosed: boolean;
   readonly coolDown: string | undefined;
@@ -25,12 +26,14 @@ export interface SetBudgetOptions extends Readonly<Partial<Record<ScopeKey, stri
 }
 
 /** The option of a key, where it is not the key's own name. */
-const OPTION_NAMES: Readonly<Record<string, string>> = { cool_down: "--cool-down" };
+const OPTION_NAMES: Readonly<Record<string, string>> = { cool_down: "--cool-down", on_exceed: "--on-exceed" };
 
 /** Sets a budget, in place of the one of its name. */
 export async function setBudget(context: CommandContext, options: SetBudgetOptions): Promise<void> {
-  const { name, amount, period, zone, thresholds, block, reserve, failClosed, coolDown, json } = options;
-  if (!block && (reserve || failClosed)) throw new UsageError("--reserve and --fail-closed need --block.");
+  const { name, amount, period, zone, thresholds, block, onExceed, reserve, failClosed, coolDown, json } =
+    options;
+  if (!block && (reserve || failClosed || onExceed === "cut"))
+    throw new UsageError("--reserve, --fail-closed and --on-exceed cut need --block.");
   const input = {
     ...Object.fromEntries(
       SCOPE_KEYS.flatMap((key) => (options[key] === undefined ? [] : [[key, options[key]]])),
@@ -39,6 +42,7 @@ export async function setBudget(context: CommandContext, options: SetBudgetOptio
     ...(period !== undefined && { period }),
     ...(zone !== undefined && { zone }),
     ...(coolDown !== undefined && { cool_down: coolDown }),
+    ...(onExceed !== undefined && { on_exceed: onExceed }),
     ...(thresholds !== undefined && { thresholds: thresholds.split(",").map(Number) }),
   };
   const parsed = parseBudget(input, { zone: Intl.DateTimeFormat().resolvedOptions().timeZone });

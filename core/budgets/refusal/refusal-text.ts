@@ -1,12 +1,15 @@
 import type { Millis } from "../../values/time.ts";
 import type { BudgetUnit } from "../budget.ts";
-import type { CallRefused } from "../decide-call.ts";
+import type { CallRefused, RefusalReason } from "../decide-call.ts";
 
 /** What a refusal says about its budget. */
 export type RefusalFacts = Pick<
   CallRefused,
-  "budget" | "isFleet" | "reason" | "unit" | "limit" | "periodEnd" | "retryAfter"
->;
+  "budget" | "isFleet" | "unit" | "limit" | "periodEnd" | "retryAfter"
+> & {
+  /** `cut`: the amount was used up while the call was under way. */
+  readonly reason: RefusalReason | "cut";
+};
 
 /**
  * Texts at which some client repeats a call, or takes it for another problem. pi, opencode, Roo Code and LangChain read the
@@ -82,6 +85,7 @@ export function formatRefusal({ budget, isFleet, reason, unit, limit, periodEnd 
   const what = {
     amount: `meter: the budget "${disarm(name)}" (${amount}) is used up or has no room for this call, so it was not sent`,
     rate: `meter: the spending guard "${disarm(name)}" (${amount}) has stopped this call`,
+    cut: `meter: the budget "${disarm(name)}" (${amount}) is used up, so this answer was cut off`,
     unknown: `meter: the budget "${disarm(name)}" (${amount}) could not decide on this call and fails closed, so it was not sent`,
   }[reason];
   const until =

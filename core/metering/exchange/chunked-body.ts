@@ -10,6 +10,8 @@ export interface ChunkedBody {
   read(bytes: Uint8Array, from: number): number;
   /** `open` until the body ends, `ended` after the trailers, or the reason why the body is unreadable. */
   readonly outcome: "open" | "ended" | UnreadableReason;
+  /** Whether the last byte ended a chunk, so that another chunk may follow. */
+  readonly isBetweenChunks: boolean;
 }
 
 /**
@@ -40,6 +42,9 @@ export function createChunkedBody(onData: (bytes: Uint8Array) => void): ChunkedB
   return {
     get outcome() {
       return state.outcome;
+    },
+    get isBetweenChunks() {
+      return state.outcome === "open" && state.place === "size" && state.lineBytes === 0;
     },
     read: (bytes, from) => readBytes(state, bytes, from),
   };

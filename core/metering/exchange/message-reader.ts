@@ -67,6 +67,11 @@ export interface MessageReader {
   abort(): void;
   /** Stops reading and reporting. */
   stop(): void;
+  /**
+   * Returns how more of the body could be written after the last byte: as a chunk, or as it is if the body runs until the close. Null if
+   * the framing does not allow it here.
+   */
+  insertion(): "chunk" | "bytes" | null;
 }
 
 /** A reader of requests. Bytes after a request to switch protocols are held until `resolveSwitch` is called. */
@@ -171,6 +176,7 @@ function createEngine(sink: MessageSink, role: Role): Engine {
     end: () => close(state, true),
     abort: () => close(state, false),
     stop: () => stop(state),
+    insertion: () => insertion(state),
     release: (switched) => release(state, switched),
   };
 }
@@ -291,6 +297,11 @@ function readChunks(state: EngineState, bytes: Uint8Array, from: number, body: C
   if (body.outcome === "ended") finish(state, true);
   else if (body.outcome !== "open") fail(state, body.outcome);
   return to;
+}
+
+function insertion({ phase, chunked }: EngineState): "chunk" | "bytes" | null {
+  if (phase === "until_close") return "bytes";
+  return phase === "chunked" && chunked?.isBetweenChunks === true ? "chunk" : null;
 }
 
 function finish(state: EngineState, complete: boolean): void {

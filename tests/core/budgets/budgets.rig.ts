@@ -21,6 +21,7 @@ export const budgetOf = (details: Partial<Budget> = {}): Budget => ({
   period: { kind: "day", zone: "UTC" },
   thresholds: [50, 80, 100],
   atLimit: "block",
+  onExceed: "finish",
   reserve: false,
   fail: "open",
   coolDownMs: null,

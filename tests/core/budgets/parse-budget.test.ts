@@ -70,6 +70,8 @@ describe("parseBudget()", () => {
     [{ thresholds: [0] }, "thresholds"],
     [{ thresholds: 80 }, "thresholds"],
     [{ at_limit: "stop" }, "at_limit"],
+    [{ on_exceed: "cut" }, "on_exceed"],
+    [{ on_exceed: "stop", at_limit: "block" }, "on_exceed"],
     [{ reserve: "yes" }, "reserve"],
     [{ model: [] }, "model"],
     [{ model: "" }, "model"],
@@ -113,9 +115,10 @@ describe("parseBudget()", () => {
       fail: fc.constantFrom("open" as const, "closed" as const),
     });
     fc.assert(
-      fc.property(budgets, fc.boolean(), (details, isGuard) => {
+      fc.property(budgets, fc.boolean(), fc.boolean(), (details, isGuard, cuts) => {
         const coolDownMs = isGuard && details.period.kind === "rolling" ? 90_000 : null;
-        const budget = budgetOf({ ...details, coolDownMs });
+        const onExceed = cuts && details.atLimit === "block" ? "cut" : "finish";
+        const budget = budgetOf({ ...details, coolDownMs, onExceed });
         const result = parseBudget(JSON.parse(JSON.stringify(toBudgetInput(budget))), { zone: "UTC" });
         assert.deepEqual(result, { ok: true, budget });
       }),

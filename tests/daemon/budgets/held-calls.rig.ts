@@ -28,6 +28,7 @@ export const budgetOf = (more: Partial<Budget> = {}): Budget => ({
   period: { kind: "total" },
   thresholds: [],
   atLimit: "block",
+  onExceed: "finish",
   reserve: false,
   fail: "open",
   coolDownMs: null,
@@ -49,6 +50,7 @@ export function createMemoryBudgets(budgets: readonly Budget[], now: () => numbe
   const sent: (readonly LetThrough[])[] = [];
   return {
     sent,
+    cut: () => {},
     letThrough: (list) => void sent.push(list),
     canRefuse: () => canRefuse(state, now()),
     state: () => state,

@@ -48,7 +48,7 @@ describe("the sync of fleet budgets", () => {
       budget: {
         ...{ name: "workspace/all", scope: {}, unit: "usd", limit: 10n ** 13n },
         ...{ period: { kind: "day", zone: "UTC" }, thresholds: [80], atLimit: "block" },
-        ...{ reserve: false, fail: "open", coolDownMs: null },
+        ...{ onExceed: "finish", reserve: false, fail: "open", coolDownMs: null },
       },
       isPaused: false,
       liftedUntil: null,

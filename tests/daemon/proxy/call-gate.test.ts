@@ -3,79 +3,23 @@ import type { Socket } from "node:net";
 import { after, describe, it } from "node:test";
 import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-gate.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
-import {
-  answerEach,
-  collect,
-  createCleanup,
-  dialLocal,
-  listenTcp,
-  listenTls,
-  openProxy,
-  openServer,
-  type TestProxy,
-  tlsThrough,
-} from "./proxy.rig.ts";
+import { allowed, type Form, openGated, post, textOf } from "./call-gate.rig.ts";
+import { collect, createCleanup } from "./proxy.rig.ts";
 
 const cleanup = createCleanup();
 after(() => cleanup.run());
 
 const REFUSAL = "HTTP/1.1 400 Bad Request\r\ncontent-length: 4\r\nconnection: close\r\n\r\nused";
 const refused: GateAnswer = { kind: "refuse", answer: Buffer.from(REFUSAL), budget: "day" };
-const allowed: GateAnswer = { kind: "allow" };
-
-const post = (target: string, body = "{}", headers = "") =>
-  `POST ${target} HTTP/1.1\r\nHost: HOST\r\nContent-Length: ${body.length}\r\n${headers}\r\n${body}`;
-
-interface Setup {
-  readonly proxy: TestProxy;
-  readonly client: Socket;
-  readonly questions: CallQuestion[];
-  readonly server: ReturnType<typeof openServer>;
-  /** Returns a path as the client has to send it. */
-  at(path: string): string;
-  send(text: string): void;
-}
-
-type Form = "intercepted" | "absolute" | "gateway";
 
 /** Opens a proxy that holds calls, and a client that uses it in one form. */
-async function open(
+const open = (
   form: Form,
   decide: (question: CallQuestion) => GateAnswer | null,
-  overrides: Partial<ProxyConfig> = {},
-  serve = answerEach(),
-): Promise<Setup> {
-  const server = openServer(serve);
-  const port = await (form === "absolute" ? listenTcp : listenTls)(cleanup, server.serve);
-  const questions: CallQuestion[] = [];
-  const proxy = await openProxy(
-    cleanup,
-    {
-      gate: { fail: "open", timeoutMs: 2_000 },
-      gatewayRoutes: [{ prefix: "/up", host: "localhost", port, tls: true, basePath: "" }],
-      ...overrides,
-    },
-    undefined,
-    (question, answer) => {
-      questions.push(question);
-      const found = decide(question);
-      if (found !== null) answer(found);
-    },
-  );
-  const client = form === "intercepted" ? await tlsThrough(proxy.port, port) : await dialLocal(proxy.port);
-  const prefix = form === "intercepted" ? "" : form === "absolute" ? `http://localhost:${port}` : "/up";
-  const host = form === "gateway" ? `127.0.0.1:${proxy.port}` : `localhost:${port}`;
-  return {
-    proxy,
-    client,
-    questions,
-    server,
-    at: (path) => `${prefix}${path}`,
-    send: (text) => void client.write(text.replaceAll("HOST", host)),
-  };
-}
+  overrides?: Partial<ProxyConfig>,
+  serve?: (seen: string, socket: Socket) => void,
+) => openGated(cleanup, form, decide, overrides, serve);
 
-const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
 const isRefused = ({ head }: CallQuestion) => textOf(head).includes("/refused");
 
 for (const form of ["intercepted", "absolute", "gateway"] as const) {
@@ -288,6 +232,32 @@ describe("a WebSocket whose turns are held", () => {
     assert.ok(got.bytes().includes("used"));
     assert.deepEqual([...got.bytes().subarray(-4)], [0x88, 2, 0x03, 0xe8]);
     client.destroy();
+  });
+
+  it("is closed after an error message and a whole message of the provider if a budget ends a turn", async () => {
+    const part = Buffer.from([0x01, 2, ...Buffer.from("ab")]);
+    const serve = (seen: string, socket: Socket) => {
+      upgrade("")(seen, socket);
+      if (seen.includes("response.create")) socket.write(part);
+    };
+    const { client, proxy, questions, server, at, send } = await open("intercepted", decideTurn, {}, serve);
+    const got = collect(client);
+    send(handshake(at("/v1/responses")));
+    await got.until((bytes) => bytes.includes("\r\n\r\n"));
+    client.write(turnOf("first"));
+    await got.until((bytes) => bytes.includes("ab"));
+    const event = { mediaType: "text/event-stream", bytes: Buffer.from("e") };
+    const answers = { response: Buffer.from("r"), event, turn: Buffer.from("cut off") };
+    proxy.cut({ connection: questions[1]?.connection ?? 0, request: -1, budget: "day", ...answers });
+    await proxy.ping(2_000);
+    assert.doesNotMatch(got.bytes().toString(), /cut off/);
+    server.connections[0]?.socket.write(Buffer.from([0x80, 1, ...Buffer.from("c")]));
+    await got.end();
+    const end = [0x80, 1, ...Buffer.from("c"), 0x81, 7, ...Buffer.from("cut off"), 0x88, 2, 0x03, 0xe8];
+    assert.deepEqual([...got.bytes().subarray(-end.length)], end);
+    client.destroy();
+    const closed = await proxy.seen(({ kind }) => kind === "closed");
+    assert.equal("code" in closed && closed.code, "BUDGET_CUT");
   });
 
   it("relays every byte of messages that are allowed", async () => {

@@ -87,7 +87,7 @@ export function createCleanup(): { add(close: () => unknown): void; run(): Promi
   };
 }
 
-type Cleanup = ReturnType<typeof createCleanup>;
+export type Cleanup = ReturnType<typeof createCleanup>;
 
 async function listen(server: Server, cleanup: Cleanup): Promise<number> {
   const sockets = new Set<Socket>();

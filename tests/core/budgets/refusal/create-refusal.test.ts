@@ -108,7 +108,7 @@ describe("formatRefusal()", () => {
         )
         .map(([n, scale]) => n * scale),
     );
-    const reasons = fc.constantFrom("amount" as const, "rate" as const, "unknown" as const);
+    const reasons = fc.constantFrom("amount" as const, "rate" as const, "unknown" as const, "cut" as const);
     const ends = fc.option(fc.integer({ min: 0, max: 8.64e15 }));
     fc.assert(
       fc.property(hostileNames, units, limits, reasons, ends, (budget, unit, limit, reason, periodEnd) => {
