@@ -1,6 +1,7 @@
 import type { PriceBook } from "../core/pricing/price-book.ts";
 import type { UsageQuery } from "../core/pricing/view/usage-query.ts";
 import type { Millis } from "../core/values/time.ts";
+import type { SavingsAnswer } from "../core/wire/savings.ts";
 import type { UsageAnswer, UsageDimension, UsageForecast } from "../core/wire/usage.ts";
 import type { NameOfValue } from "./filters.ts";
 import type { Html } from "./html.ts";
@@ -28,6 +29,8 @@ export interface UsageHost {
     query: UsageQuery,
     dimensions: readonly UsageDimension[],
   ): Promise<UsageResult<readonly UsageAnswer[]>>;
+  /** Reads what could cost less: of the query, it takes the period, the zone, the buckets and the filters. */
+  readSavings(query: UsageQuery): Promise<UsageResult<SavingsAnswer>>;
   readForecast(query: UsageQuery): Promise<UsageResult<UsageForecast>>;
   /** Returns the names of the values of filters that are IDs. */
   nameFilters(filters: UsageQuery["filters"]): Promise<NameOfValue>;

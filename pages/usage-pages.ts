@@ -1,4 +1,6 @@
 import { html } from "hono/html";
+import { printSavingsQuery, UNUSED_KEYS } from "../core/pricing/savings/answer-savings.ts";
+import { savingsCsv } from "../core/pricing/savings/savings-export.ts";
 import { usageCsv } from "../core/pricing/view/usage-export.ts";
 import {
   DEFAULT_USAGE_QUERY,
@@ -6,6 +8,7 @@ import {
   printUsageQuery,
   type UsageQuery,
 } from "../core/pricing/view/usage-query.ts";
+import type { SavingsAnswer } from "../core/wire/savings.ts";
 import type { UsageAnswer } from "../core/wire/usage.ts";
 import { formatShortUsd } from "./formats.ts";
 import type { FramedPage } from "./frame.ts";
@@ -25,6 +28,7 @@ import { EXPLORE_VIEW } from "./views/explore-view.ts";
 import { MODELS_VIEW, type ModelsAnswer, renderModels } from "./views/models.ts";
 import { OVERVIEW_VIEW, type OverviewAnswer, renderOverview } from "./views/overview.ts";
 import { PROJECTS_VIEW, renderProjects } from "./views/projects.ts";
+import { renderSavings, SAVINGS_VIEW } from "./views/savings.ts";
 
 /** A page for the frame, or a file. */
 export type UsagePage =
@@ -40,6 +44,7 @@ export const USAGE_PAGES = {
   "/explore": showExplore,
   "/models": showModels,
   "/projects": showProjects,
+  "/savings": showSavings,
 } satisfies Readonly<Record<string, ShowUsagePage>>;
 
 /** The rows of each breakdown of the overview. */
@@ -58,12 +63,13 @@ interface PageParts {
 }
 
 /** Returns the page of a result: as a file if the address asks for one, and the problem if the query has no answer. */
-async function toPage(
+async function toPage<Answer>(
   host: UsageHost,
   view: UsageView,
   parameters: URLSearchParams,
-  result: UsageResult<UsageAnswer>,
-  render: (usage: UsageAnswer) => PageParts | Promise<PageParts>,
+  result: UsageResult<Answer>,
+  exported: Exported<Answer>,
+  render: (answer: Answer) => PageParts | Promise<PageParts>,
 ): Promise<UsagePage> {
   const controls = renderUsagePeriods(view);
   if (!result.ok) {
@@ -75,9 +81,9 @@ async function toPage(
     return { kind: "page", status: 400, page: { heading: "No answer", path: view.path, controls, main } };
   }
   const format = parameters.get("format");
-  if (format === "csv" || format === "json") return toFile(result.value, format);
+  if (format === "csv" || format === "json") return toFile(result.value, format, exported);
   const { hasChart, command, query = view.query, ...parts } = await render(result.value);
-  const tools = renderUsageTools(host, { ...view, query }, hasChart, command);
+  const tools = renderUsageTools(host, { ...view, query }, exported.address(query), hasChart, command);
   return {
     kind: "page",
     status: 200,
@@ -85,21 +91,49 @@ async function toPage(
   };
 }
 
-const toFile = (usage: UsageAnswer, format: "csv" | "json"): UsagePage => ({
+/** How an answer is exported: the name of its files, its CSV, and its address in the API. */
+interface Exported<Answer> {
+  readonly name: string;
+  readonly csv: (answer: Answer) => string;
+  readonly address: (query: UsageQuery) => string;
+}
+
+const USAGE: Exported<UsageAnswer> = {
+  name: "usage",
+  csv: usageCsv,
+  address: (query) => `/usage?${printUsageQuery(query)}`,
+};
+
+const SAVINGS: Exported<SavingsAnswer> = {
+  name: "savings",
+  csv: savingsCsv,
+  address: (query) => `/savings?${printSavingsQuery(query)}`,
+};
+
+const toFile = <Answer>(
+  answer: Answer,
+  format: "csv" | "json",
+  { name, csv }: Exported<Answer>,
+): UsagePage => ({
   kind: "file",
-  name: `usage.${format}`,
+  name: `${name}.${format}`,
   ...(format === "csv"
-    ? { type: "text/csv; charset=utf-8; header=present", text: usageCsv(usage) }
-    : { type: "application/json", text: JSON.stringify(usage) }),
+    ? { type: "text/csv; charset=utf-8; header=present", text: csv(answer) }
+    : { type: "application/json", text: JSON.stringify(answer) }),
 });
 
-function renderUsageTools(host: UsageHost, view: UsageView, hasChart: boolean, command: string): Html {
+function renderUsageTools(
+  host: UsageHost,
+  view: UsageView,
+  address: string,
+  hasChart: boolean,
+  command: string,
+): Html {
   const file = (format: string) => {
     const href = usageHref(view);
     return `${href}${href.includes("?") ? "&" : "?"}format=${format}`;
   };
-  const path = `/usage?${printUsageQuery(view.query)}`;
-  return host.renderTools(path, { csv: file("csv"), json: file("json"), hasChart, command });
+  return host.renderTools(address, { csv: file("csv"), json: file("json"), hasChart, command });
 }
 
 /** Returns the address of the requests of a query. */
@@ -125,7 +159,7 @@ const valueOrNull = <Answer>(result: UsageResult<Answer>): Answer | null => (res
 
 async function showOverview(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
   const view = await viewOf(host, OVERVIEW_VIEW, parameters);
-  return await toPage(host, view, parameters, await host.readUsage(view.query), async (usage) => ({
+  return await toPage(host, view, parameters, await host.readUsage(view.query), USAGE, async (usage) => ({
     heading: "Overview",
     title: formatShortUsd(BigInt(usage.totals.spent_pico_usd)),
     main: renderOverview(await readOverview(host, view, usage), view),
@@ -180,7 +214,7 @@ async function showExplore(host: UsageHost, parameters: URLSearchParams): Promis
   const isChart = view.own.view === "chart";
   const query: UsageQuery = isChart ? { ...view.query, thenBy: null } : { ...view.query, bucket: "none" };
   const { dimensions } = host;
-  return await toPage(host, view, parameters, await host.readUsage(query), (usage) => ({
+  return await toPage(host, view, parameters, await host.readUsage(query), USAGE, (usage) => ({
     heading: "Explore",
     main: renderExplore({ usage, dimensions, links: linksOf(host) }, view),
     hasChart: isChart,
@@ -193,7 +227,7 @@ async function showExplore(host: UsageHost, parameters: URLSearchParams): Promis
 async function showModels(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
   const view = await viewOf(host, MODELS_VIEW, parameters);
   const query: UsageQuery = { ...view.query, by: "model", thenBy: "provider" };
-  return await toPage(host, view, parameters, await host.readUsage(query), async (usage) => ({
+  return await toPage(host, view, parameters, await host.readUsage(query), USAGE, async (usage) => ({
     heading: "Models and prices",
     main: renderModels({ usage, rateOf: await createRateLookup(host), links: linksOf(host) }, view),
     hasChart: false,
@@ -223,11 +257,37 @@ async function createRateLookup({ prices, now }: UsageHost): Promise<ModelsAnswe
 async function showProjects(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
   const view = await viewOf(host, PROJECTS_VIEW, parameters);
   const query: UsageQuery = { ...view.query, by: "project", thenBy: "branch" };
-  return await toPage(host, view, parameters, await host.readUsage(query), (usage) => ({
+  return await toPage(host, view, parameters, await host.readUsage(query), USAGE, (usage) => ({
     heading: "Projects and branches",
     main: renderProjects({ usage, origins: host.projectOrigins(), links: linksOf(host) }, view),
     hasChart: false,
     command: "meter report --by project",
     query,
   }));
+}
+
+/** The most values of a filter's menu. */
+const MENU_VALUES = 100;
+
+/** Shows what could cost less, and what prompt caches saved. */
+async function showSavings(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
+  const read = await viewOf(host, SAVINGS_VIEW, parameters);
+  const unused = UNUSED_KEYS.filter((key) => parameters.has(key));
+  const view = {
+    ...read,
+    notices: [...read.notices, ...unused.map((key) => `This page has no “${key}”. It is left out.`)],
+  };
+  const { query } = view;
+  return await toPage(host, view, parameters, await host.readSavings(query), SAVINGS, async (savings) => {
+    const menus = await host.readBreakdowns({ ...query, compare: "none", top: MENU_VALUES }, [
+      "project",
+      "model",
+    ]);
+    return {
+      heading: "Savings",
+      main: renderSavings({ savings, menus: valueOrNull(menus) ?? [], links: linksOf(host) }, view),
+      hasChart: savings.requests > 0,
+      command: "meter savings",
+    };
+  });
 }

@@ -27,6 +27,7 @@ const modules: readonly (readonly [firstWord: string, load: () => Promise<Comman
   ["top", () => import("./top/top-command.ts")],
   ["statusline", () => import("./statusline/statusline-command.ts")],
   ["limits", () => import("./limits/limits-command.ts")],
+  ["savings", () => import("./savings/savings-command.ts")],
   ["budget", () => import("./budget/budget-commands.ts")],
   ["requests", () => import("./requests/requests-command.ts")],
   ["sessions", () => import("./sessions/sessions-commands.ts")],

@@ -19,6 +19,7 @@ const firstWords = [
   "statusline",
   "top",
   "limits",
+  "savings",
   "budget",
   "requests",
   "sessions",

@@ -76,6 +76,7 @@ import {
   tracesQuerySchema,
 } from "../../core/wire/queries.ts";
 import { analyticsSchema, optimisationSchema, overviewSchema } from "../../core/wire/reports.ts";
+import { savingsAnswerSchema } from "../../core/wire/savings.ts";
 import { sessionDetailSchema, sessionsSchema } from "../../core/wire/sessions.ts";
 import {
   advancedSettingsPatchSchema,
@@ -265,6 +266,14 @@ export const API_ROUTES = {
     inputReadBy: "handler",
     query: usageQuerySchema,
     answers: { 200: usageForecastSchema },
+  },
+  "GET /v1/workspaces/:ws/savings": {
+    summary: "Show what could cost less, and what prompt caches saved",
+    caller: "person",
+    workspace: {},
+    inputReadBy: "handler",
+    query: usageQuerySchema,
+    answers: { 200: savingsAnswerSchema },
   },
   "GET /v1/workspaces/:ws/optimisation": {
     summary: "Show where money could have been saved",

@@ -6,7 +6,7 @@ import type { NameOfValue } from "../../pages/filters.ts";
 import type { UsageHost } from "../../pages/usage-host.ts";
 import type { ShowUsagePage } from "../../pages/usage-pages.ts";
 import { readNames } from "../routes/reads/read-names.ts";
-import { readUsageAnswer, readUsageForecast } from "../routes/reads/read-usage.ts";
+import { readSavingsAnswer, readUsageAnswer, readUsageForecast } from "../routes/reads/read-usage.ts";
 import { hasRequests } from "../store/reads/traces.ts";
 import { readUnpricedModels } from "../store/reads/unpriced-models.ts";
 import { isCloudDimension } from "../store/reads/usage-data.ts";
@@ -44,6 +44,7 @@ export function createUsageHost(call: PageCall): UsageHost {
       const failed = answers.find((answer) => !answer.ok);
       return failed ?? { ok: true, value: answers.flatMap((answer) => (answer.ok ? [answer.value] : [])) };
     },
+    readSavings: (query) => readSavingsAnswer(parts, workspace, inZone(query)),
     readForecast: (query) => readUsageForecast(parts, workspace, inZone(query)),
     nameFilters: (filters) => readNamesOfFilters(call, filters),
     firstSteps: async () =>

@@ -51,6 +51,7 @@ export const WORKSPACE_PAGES: readonly (readonly WorkspacePage[])[] = [
   [
     { path: "/limits", name: "Limits", get: showLimits },
     { path: "/budgets", name: "Budgets", get: showBudgets, post: changeBudgets },
+    usagePage("/savings", "Savings"),
     { path: "/coverage", name: "Coverage", get: showCoverage },
   ],
   [

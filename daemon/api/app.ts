@@ -15,7 +15,7 @@ import { responseHeaders } from "./response-headers.ts";
 import { createSessionRoutes } from "./session-routes.ts";
 import { isTelemetryPath, TELEMETRY_PATH } from "./telemetry-path.ts";
 import { createTelemetryRoutes } from "./telemetry-routes.ts";
-import { createUsageRoutes } from "./usage-routes.ts";
+import { createUsageRoutes, getSavings } from "./usage-routes.ts";
 
 /** The largest request body in bytes. The API takes settings, not data. */
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -95,6 +95,7 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
   api.route("/v1/now", createNowRoutes(ports));
   api.route("/v1/usage", createUsageRoutes(ports));
   api.route("/v1/sessions", createSessionRoutes(ports));
+  api.get("/v1/savings", (context) => getSavings(ports, context));
   api.route("/v1", createDataRoutes(ports));
   api.route("/", createLocalPages(ports));
   api.notFound((context) => problem(context, 404, "not_found", "There is no resource at this path."));

@@ -1,4 +1,5 @@
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
+import { REPEATS_SEARCHED, savingsQuery } from "../../core/pricing/savings/answer-savings.ts";
 import { answerUsage } from "../../core/pricing/view/usage-answer.ts";
 import { planUsage, type UsagePlan } from "../../core/pricing/view/usage-plan.ts";
 import type { UsageNotice, UsageQuery } from "../../core/pricing/view/usage-query.ts";
@@ -9,6 +10,7 @@ import {
   valuesQuery,
 } from "../../core/pricing/view/usage-reports.ts";
 import { findZone, type ZoneCalendar } from "../../core/values/zone.ts";
+import type { SavingsAnswer } from "../../core/wire/savings.ts";
 import {
   USAGE_DIMENSIONS,
   type UsageAnswer,
@@ -16,11 +18,14 @@ import {
   type UsageForecast,
   type UsageValues,
 } from "../../core/wire/usage.ts";
+import { readSavings } from "../../pages/read-savings.ts";
 import type { UsageResult } from "../../pages/usage-host.ts";
 import type { ApiPorts } from "./api-ports.ts";
 
 /** The dependencies of reading usage. */
-export type UsagePorts = Pick<ApiPorts, "store" | "clock" | "turn">;
+export interface UsagePorts extends Pick<ApiPorts, "store" | "turn"> {
+  readonly clock: Pick<ApiPorts["clock"], "now">;
+}
 
 /** Whether only a cloud knows a dimension: all requests of a machine are of one machine and person. */
 export const isCloudDimension = (dimension: UsageDimension): boolean =>
@@ -38,10 +43,8 @@ export async function readUsageAnswer(
   notices: readonly UsageNotice[] = [],
 ): Promise<UsageResult<UsageAnswer>> {
   const { store, clock, turn } = ports;
-  const missing = [query.by, query.thenBy, ...query.filters.map(({ dimension }) => dimension)].find(
-    (each) => each !== null && isCloudDimension(each),
-  );
-  if (missing != null) return noDimension(missing);
+  const missing = missingDimension(query);
+  if (missing !== null) return noDimension(missing);
   const planned = planUsage(query, { now: clock.now(), zone: zoneOf(query) });
   if (!planned.ok) return planned;
   const data = await store.reports.readUsage(planned.plan, turn);
@@ -101,6 +104,32 @@ export async function readUsageForecast(
     value: answerForecast(planned.plan, await store.reports.readUsage(planned.plan, turn)),
   };
 }
+
+/** Reads what could cost less. */
+export async function readSavingsAnswer(
+  ports: UsagePorts & Pick<ApiPorts, "prices">,
+  query: UsageQuery,
+): Promise<UsageResult<SavingsAnswer>> {
+  const { store, clock, turn, prices } = ports;
+  const missing = missingDimension(query);
+  if (missing !== null) return noDimension(missing);
+  const planned = planUsage(savingsQuery(query), { now: clock.now(), zone: zoneOf(query) });
+  if (!planned.ok) return planned;
+  const { plan } = planned;
+  const value = await readSavings({
+    plan,
+    read: (each) => store.reports.readUsage(each, turn),
+    findRepeats: () => store.reports.findRepeats(plan, REPEATS_SEARCHED, turn),
+    book: prices(),
+  });
+  return { ok: true, value };
+}
+
+/** Returns a dimension of the query that requests of one machine do not have. */
+const missingDimension = ({ by, thenBy, filters }: UsageQuery): UsageDimension | null =>
+  [by, thenBy, ...filters.map(({ dimension }) => dimension)].find(
+    (each) => each !== null && isCloudDimension(each),
+  ) ?? null;
 
 const noDimension = (dimension: UsageDimension) => ({
   ok: false as const,

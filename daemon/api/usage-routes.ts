@@ -1,11 +1,12 @@
 import { type Context, Hono } from "hono";
+import { UNUSED_KEYS } from "../../core/pricing/savings/answer-savings.ts";
 import { usageCsv, usageMarkdown } from "../../core/pricing/view/usage-export.ts";
 import { parseUsageQuery, type UsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { USAGE_DIMENSIONS } from "../../core/wire/usage.ts";
 import type { UsageResult } from "../../pages/usage-host.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { problem } from "./problem.ts";
-import { readUsageAnswer, readUsageForecast, readUsageValues } from "./read-usage.ts";
+import { readSavingsAnswer, readUsageAnswer, readUsageForecast, readUsageValues } from "./read-usage.ts";
 
 /** The formats of an answer. */
 const FORMATS = ["json", "csv", "md"] as const;
@@ -51,6 +52,15 @@ async function getUsage(ports: ApiPorts, context: Context): Promise<Response> {
     "content-type": "text/csv; charset=utf-8; header=present",
     "content-disposition": 'attachment; filename="usage.csv"',
   });
+}
+
+/** Answers with what could cost less. Of the query, it takes the period, the zone, the buckets and the filters. */
+export async function getSavings(ports: ApiPorts, context: Context): Promise<Response> {
+  const query = readQuery(context);
+  if (query instanceof Response) return query;
+  const unused = UNUSED_KEYS.find((key) => context.req.query(key) !== undefined);
+  if (unused === undefined) return json(context, await readSavingsAnswer(ports, query));
+  return refuse(context, { code: "invalid_query", detail: `${unused}: There is no such parameter.` });
 }
 
 async function getValues(ports: ApiPorts, context: Context): Promise<Response> {

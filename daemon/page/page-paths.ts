@@ -15,6 +15,7 @@ export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
   ],
   [
     { path: "/limits", name: "Limits" },
+    { path: "/savings", name: "Savings" },
     { path: "/coverage", name: "Coverage" },
   ],
   [

@@ -7,6 +7,7 @@ import { adviceOf } from "../../pages/views/request.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import {
   LOCAL_DIMENSIONS,
+  readSavingsAnswer,
   readUsageAnswer,
   readUsageBreakdowns,
   readUsageForecast,
@@ -35,6 +36,7 @@ export function createUsageHost(ports: ApiPorts, context: Context): UsageHost {
     breakdowns: ["project", "model", "client", "provider"],
     readUsage: (query) => readUsageAnswer(ports, query),
     readBreakdowns: (query, dimensions) => readUsageBreakdowns(ports, query, dimensions),
+    readSavings: (query) => readSavingsAnswer(ports, query),
     readForecast: (query) => readUsageForecast(ports, query),
     nameFilters: async () => () => null,
     firstSteps: async () => (store.records.latestId() === null ? listFirstSteps(ports) : []),

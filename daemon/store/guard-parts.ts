@@ -71,6 +71,7 @@ function guardReports(part: () => ReportStore, guard: Guard): ReportStore {
     readStatistics: (query, turn) => guard(() => part().readStatistics(query, turn)),
     readUsage: (plan, turn) => guard(() => part().readUsage(plan, turn)),
     readUsageEach: (plan, groupings, turn) => guard(() => part().readUsageEach(plan, groupings, turn)),
+    findRepeats: (plan, limit, turn) => guard(() => part().findRepeats(plan, limit, turn)),
     readLastRequests: (period) => guard(() => part().readLastRequests(period)),
   };
 }

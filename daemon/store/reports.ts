@@ -13,6 +13,7 @@ import {
   type UnpricedModel,
 } from "./port/reports.ts";
 import { readUsage, readUsageEach } from "./read-usage.ts";
+import { findRepeats } from "./repeats.ts";
 import { byCost, sumRows, toReportRows } from "./report-rows.ts";
 import { lastInstant } from "./request-rows.ts";
 import { readStatistics } from "./statistics.ts";
@@ -71,6 +72,7 @@ export function createReportStore({ reads }: Pick<StoreConnections, "reads">): R
     readStatistics: (query, turn) => readStatistics(reads, query, turn),
     readUsage: (plan, turn) => readUsage(reads, plan, turn),
     readUsageEach: (plan, groupings, turn) => readUsageEach(reads, plan, groupings, turn),
+    findRepeats: (plan, limit, turn) => findRepeats(reads, plan, limit, turn),
     readLastRequests: async (period) =>
       inUsageSnapshot(
         reads,

@@ -53,6 +53,8 @@ const PAGES = [
   "explore?view=chart&by=client&metric=tokens",
   "models",
   "projects",
+  "savings",
+  "savings?period=7d&project=acme-web",
   "now",
   "requests",
   "requests?status=failed&project=acme-web",

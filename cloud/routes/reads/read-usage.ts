@@ -1,4 +1,5 @@
 import { summariseCoverage } from "../../../core/metering/coverage/coverage-summary.ts";
+import { REPEATS_SEARCHED, savingsQuery } from "../../../core/pricing/savings/answer-savings.ts";
 import { answerUsage, type UsageData } from "../../../core/pricing/view/usage-answer.ts";
 import {
   planUsage,
@@ -13,12 +14,15 @@ import {
   planForecast,
   valuesQuery,
 } from "../../../core/pricing/view/usage-reports.ts";
-import { retentionFloor } from "../../../core/privacy/retention/windows.ts";
+import { type ReadEndpoint, retentionFloor } from "../../../core/privacy/retention/windows.ts";
 import { findZone } from "../../../core/values/zone.ts";
+import type { SavingsAnswer } from "../../../core/wire/savings.ts";
 import type { UsageAnswer, UsageDimension, UsageForecast, UsageValues } from "../../../core/wire/usage.ts";
+import { readSavings } from "../../../pages/read-savings.ts";
 import type { ProblemCode } from "../../http/problem.ts";
 import type { CloudParts } from "../../ports.ts";
 import { readCoverage, sumCounts, sumMachines } from "../../store/reads/coverage.ts";
+import { findRepeats } from "../../store/reads/savings.ts";
 import { isCloudDimension, isFromRollups, readUsageData } from "../../store/reads/usage-data.ts";
 import { readMachineNames } from "../../store/reads/usage-reports.ts";
 import type { WorkspaceAccess } from "../../store/workspaces.ts";
@@ -86,12 +90,37 @@ export async function readUsageForecast(
   return read.ok ? { ok: true, value: answerForecast(read.value.plan, read.value.data) } : read;
 }
 
-/** Returns what a plan depends on: the zone of the query (default: UTC) and the retention floor of an overview. */
-function factsOf({ clock }: CloudParts, workspace: WorkspaceAccess, { tz }: UsageQuery): UsagePlanFacts {
+/** Reads what could cost less. A period is cut as that of `…/optimisation`. */
+export async function readSavingsAnswer(
+  parts: CloudParts,
+  workspace: WorkspaceAccess,
+  query: UsageQuery,
+): Promise<CloudUsageResult<SavingsAnswer>> {
+  const { workspaceId } = workspace;
+  const checked = checkPlan(planUsage(savingsQuery(query), factsOf(parts, workspace, query, "optimisation")));
+  if (!checked.ok) return checked;
+  const plan = checked.value;
+  const { book } = await parts.rates.current();
+  const value = await readSavings({
+    plan,
+    read: (each) => readUsageData(parts.db, workspaceId, each),
+    findRepeats: () => findRepeats(parts.db, workspaceId, plan, REPEATS_SEARCHED),
+    book,
+  });
+  return { ok: true, value };
+}
+
+/** Returns what a plan depends on: the zone of the query (default: UTC) and the retention floor of an endpoint. */
+function factsOf(
+  { clock }: CloudParts,
+  workspace: WorkspaceAccess,
+  { tz }: UsageQuery,
+  endpoint: ReadEndpoint = "overview",
+): UsagePlanFacts {
   const zone = findZone(tz ?? "UTC");
   if (zone === null) throw new Error("the runtime does not know UTC");
   const now = clock.now();
-  return { now, zone, floor: retentionFloor("overview", reachOf(workspace, now)) };
+  return { now, zone, floor: retentionFloor(endpoint, reachOf(workspace, now)) };
 }
 
 interface ReadPlan {
@@ -105,6 +134,15 @@ async function readPlan(
   { workspaceId }: WorkspaceAccess,
   planned: UsagePlanResult,
 ): Promise<CloudUsageResult<ReadPlan>> {
+  const checked = checkPlan(planned);
+  if (!checked.ok) return checked;
+  const plan = checked.value;
+  const data = await readUsageData(parts.db, workspaceId, plan);
+  return { ok: true, value: { plan, data, nameOf: await readDisplayNames(parts, workspaceId, plan, data) } };
+}
+
+/** Refuses a plan that the cloud has no dimension for, or that would read too many single requests. */
+function checkPlan(planned: UsagePlanResult): CloudUsageResult<UsagePlan> {
   if (!planned.ok) {
     const code = planned.code as "period_malformed" | "period_reversed" | "period_too_long";
     return { ok: false, code, detail: planned.detail };
@@ -124,8 +162,7 @@ async function readPlan(
     const detail = `This query reads single requests, for at most ${days} days. Choose a shorter period.`;
     return { ok: false, code: "period_too_long", detail };
   }
-  const data = await readUsageData(parts.db, workspaceId, plan);
-  return { ok: true, value: { plan, data, nameOf: await readDisplayNames(parts, workspaceId, plan, data) } };
+  return { ok: true, value: plan };
 }
 
 /** Reads the names of machines and people that an answer shows. */

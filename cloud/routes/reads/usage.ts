@@ -1,11 +1,18 @@
 import type { Context } from "hono";
+import { UNUSED_KEYS } from "../../../core/pricing/savings/answer-savings.ts";
 import { usageCsv, usageMarkdown } from "../../../core/pricing/view/usage-export.ts";
 import { parseUsageQuery, type UsageQuery } from "../../../core/pricing/view/usage-query.ts";
 import { USAGE_DIMENSIONS } from "../../../core/wire/usage.ts";
 import { problem } from "../../http/problem.ts";
 import type { OrRefusal } from "../../http/read-payload.ts";
 import type { ApiHandlers } from "../api-call.ts";
-import { type CloudUsageResult, readUsageAnswer, readUsageForecast, readUsageValues } from "./read-usage.ts";
+import {
+  type CloudUsageResult,
+  readSavingsAnswer,
+  readUsageAnswer,
+  readUsageForecast,
+  readUsageValues,
+} from "./read-usage.ts";
 
 /** The formats of an answer. */
 const FORMATS = ["json", "csv", "md"] as const;
@@ -45,6 +52,15 @@ export const usageHandlers = {
     if (!query.ok) return query.refusal;
     const forecast = await readUsageForecast(parts, workspace, query.value);
     return forecast.ok ? answer(200, forecast.value) : refuseQuery(forecast);
+  },
+
+  "GET /v1/workspaces/:ws/savings": async ({ parts, workspace, context, answer }) => {
+    const query = readQuery(context);
+    if (!query.ok) return query.refusal;
+    const unused = UNUSED_KEYS.find((key) => context.req.query(key) !== undefined);
+    if (unused !== undefined) return refuse(unused, "There is no such parameter.");
+    const savings = await readSavingsAnswer(parts, workspace, query.value);
+    return savings.ok ? answer(200, savings.value) : refuseQuery(savings);
   },
 } satisfies Partial<ApiHandlers>;
 

@@ -1,28 +1,27 @@
 import { sql, type Transaction } from "kysely";
 import type { PriceBook } from "../../../core/pricing/price-book.ts";
+import { REPEATS_SEARCHED, type RepeatSearch } from "../../../core/pricing/savings/answer-savings.ts";
 import {
   findSavings,
   type ModelUsage,
   type RepeatedPrompts,
   type Saving,
 } from "../../../core/pricing/savings/find-savings.ts";
+import type { UsagePlan } from "../../../core/pricing/view/usage-plan.ts";
+import type { UsageQuery } from "../../../core/pricing/view/usage-query.ts";
 import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
 import type { Millis } from "../../../core/values/time.ts";
+import { formatInstant } from "../../../core/wire/instant.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import { FAILED } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
 import { inReadScope } from "./read-scope.ts";
 import { readUsage, type UsageGroup } from "./usage.ts";
+import { matchRequests } from "./usage-data.ts";
 import type { Span } from "./usage-spans.ts";
 
 /** Most projects and models that are examined, the costliest first: low costs leave little to save. */
 const MAX_VALUES = 50;
-
-/**
- * How many of a period's requests are searched for repeated prompts, the newest. Decision: rollups do not tell prompts
- * apart, and a search of all would cost more the more there are.
- */
-export const REPEATS_SEARCHED = 20_000;
 
 /** Finds where money could have been saved in a period. */
 export async function readSavings(
@@ -46,7 +45,8 @@ export async function readSavings(
         plan_usage_pico_usd === "0" || plan_usage_pico_usd !== cost_pico_usd,
     );
     const usage = billed.map((group) => toGroupUsage(group, book, to));
-    return findSavings(usage, await readRepeatedPrompts(trx, workspaceId, { from, to }));
+    const { repeated } = await readRepeats(trx, workspaceId, { from, to }, [], REPEATS_SEARCHED);
+    return findSavings(usage, repeated);
   });
 }
 
@@ -70,17 +70,33 @@ function toGroupUsage(group: UsageGroup, book: PriceBook, at: Millis): ModelUsag
   };
 }
 
+/** Searches the newest requests of a plan's period and filters for repeated prompts, at most `limit`. */
+export async function findRepeats(
+  db: CloudDatabase,
+  workspaceId: string,
+  { period, query }: UsagePlan,
+  limit: number,
+): Promise<RepeatSearch> {
+  return await inReadScope(db, { workspaceId }, (trx) =>
+    readRepeats(trx, workspaceId, period, query.filters, limit),
+  );
+}
+
 /** Counts, by provider, model and project, the newest requests whose prompt an earlier one of them had already sent. */
-async function readRepeatedPrompts(
+async function readRepeats(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   { from, to }: Span,
-): Promise<RepeatedPrompts[]> {
+  filters: UsageQuery["filters"],
+  limit: number,
+): Promise<RepeatSearch> {
   const { rows } = await sql<{
-    provider: string;
-    model: string;
+    provider: string | null;
+    model: string | null;
     project: string | null;
+    is_total: number;
     requests: string;
+    since: Millis | null;
     spent: string;
     unknown: string;
   }>`
@@ -89,9 +105,10 @@ async function readRepeatedPrompts(
         billing_mode
       from requests
       where workspace_id = ${workspaceId}::uuid
-        and requested_at >= ${from}::timestamptz and requested_at < ${to}::timestamptz
+        and requested_at >= ${formatInstant(from)}::timestamptz and requested_at < ${formatInstant(to)}::timestamptz
+        ${matchRequests(filters)}
       order by requested_at desc, request_id desc
-      limit ${REPEATS_SEARCHED}::bigint
+      limit ${limit}::bigint
     ),
     occurrences as (
       select provider, model, project, cost_pico_usd, ${sql.raw(EFFECTIVE_BILLING_SQL)} as billing, row_number() over (
@@ -100,19 +117,28 @@ async function readRepeatedPrompts(
       from recent
       where prompt_hash is not null and ${sql.raw(EFFECTIVE_BILLING_SQL)} <> 'plan' and ${sql.raw(FAILED)} is not true
     )
-    select provider, model, project, count(*) as requests,
+    select 0 as is_total, provider, model, project, count(*) as requests, null::timestamptz as since,
       coalesce(sum(cost_pico_usd) filter (where billing <> 'unknown'), 0) as spent,
       coalesce(sum(cost_pico_usd) filter (where billing = 'unknown'), 0) as unknown
     from occurrences where occurrence > 1
-    group by provider, model, project`.execute(trx);
-  return rows.map(
-    ({ provider, model, project, requests, spent, unknown }): RepeatedPrompts => ({
-      provider,
-      model,
-      project,
-      requests: Number(requests),
-      costPicoUsd: BigInt(spent),
-      unknownBillingPicoUsd: BigInt(unknown),
-    }),
-  );
+    group by provider, model, project
+    union all select 1, null, null, null, count(*), min(requested_at), 0, 0 from recent`.execute(trx);
+  const total = rows.find(({ is_total }) => is_total === 1);
+  const searched = Number(total?.requests ?? 0);
+  return {
+    repeated: rows
+      .filter(({ is_total }) => is_total === 0)
+      .map(
+        ({ provider, model, project, requests, spent, unknown }): RepeatedPrompts => ({
+          provider: provider ?? "",
+          model: model ?? "",
+          project,
+          requests: Number(requests),
+          costPicoUsd: BigInt(spent),
+          unknownBillingPicoUsd: BigInt(unknown),
+        }),
+      ),
+    searched,
+    since: searched < limit ? null : (total?.since ?? null),
+  };
 }

@@ -1,3 +1,4 @@
+import { formatQuantity } from "../../values/text/format-quantity.ts";
 import type { TokenRates } from "../rates.ts";
 
 /** The usage of one model by one project in a period. */
@@ -78,7 +79,8 @@ export function findSavings(usage: readonly ModelUsage[], repeated: readonly Rep
     (one, other) =>
       compare(other.savingPicoUsd ?? -1n, one.savingPicoUsd ?? -1n) ||
       compare(other.costPicoUsd, one.costPicoUsd) ||
-      other.requests - one.requests,
+      other.requests - one.requests ||
+      compare(keyOf(one), keyOf(other)),
   );
 }
 
@@ -90,7 +92,7 @@ function savingFromRepeats(repeated: RepeatedPrompts): Saving {
     ...repeated,
     kind: "repeated_prompt",
     savingPicoUsd: areAllKnown || costPicoUsd > 0n ? costPicoUsd : null,
-    summary: `${requests} requests repeated an earlier prompt word for word; cached responses would have saved ${saved}.`,
+    summary: `${formatQuantity(requests, "request")} repeated an earlier prompt word for word; cached responses would have saved ${saved}.`,
   };
 }
 
@@ -149,6 +151,10 @@ function hasLongUncachedPrompts(usage: ModelUsage): boolean {
   return isCheaperCached && promptTokens >= requests * LONG_PROMPT_TOKENS;
 }
 
-function compare(one: bigint, other: bigint): number {
+/** What tells findings apart, so that equal ones have one order. */
+const keyOf = ({ kind, provider, model, project }: Saving): string =>
+  JSON.stringify([kind, provider, model, project]);
+
+function compare<Value extends bigint | string>(one: Value, other: Value): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }

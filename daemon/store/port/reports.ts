@@ -1,4 +1,5 @@
 import type { CostSplit } from "../../../core/pricing/cost-split.ts";
+import type { RepeatSearch } from "../../../core/pricing/savings/answer-savings.ts";
 import type { UsageData } from "../../../core/pricing/view/usage-answer.ts";
 import type { UsagePlan } from "../../../core/pricing/view/usage-plan.ts";
 import type { UsageQuery } from "../../../core/pricing/view/usage-query.ts";
@@ -154,6 +155,11 @@ export interface ReportStore {
     groupings: readonly UsageGrouping[],
     turn: Turn,
   ): Promise<Omit<UsageData, "coverage">[]>;
+  /**
+   * Searches the newest requests of a plan's period and filters for repeated prompts, at most `limit`, in slices as well. Requests that
+   * failed, or that a plan covers, do not count.
+   */
+  findRepeats(plan: UsagePlan, limit: number, turn: Turn): Promise<RepeatSearch>;
   /** Returns when each project was last requested in the period. */
   readLastRequests(period: Pick<StatisticsQuery, "from" | "to">): Promise<ReadonlyMap<string, Millis>>;
 }

@@ -173,6 +173,7 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
     send: ws("/usage/values?dimension=branch"),
     answer: 200,
   },
+  "GET /v1/workspaces/:ws/savings": { ...member, send: ws("/savings?period=7d"), answer: 200 },
   "GET /v1/workspaces/:ws/usage/forecast": { ...member, send: ws("/usage/forecast"), answer: 200 },
   "GET /v1/workspaces/:ws/optimisation": { ...member, send: ws("/optimisation"), answer: 200 },
   "GET /v1/workspaces/:ws/traces": { ...member, send: ws("/traces"), answer: 200 },

@@ -111,6 +111,8 @@ describe("the pages of a workspace's calls in Chromium", {
       ["requests", "/requests"],
       ["requests-filtered", "/requests?status=failed&period=90d"],
       ["limits", "/limits"],
+      ["savings", "/savings"],
+      ["savings-filtered", "/savings?period=7d&project=none"],
       ["sessions", "/sessions"],
       ["session", `/sessions/${SESSION}`],
       ["request", `/requests/${calls[1]?.request_id}`],

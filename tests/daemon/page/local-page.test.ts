@@ -38,6 +38,7 @@ const PAGES = [
   "/explore?view=chart&by=branch",
   "/models",
   "/projects",
+  "/savings",
   "/now",
   "/requests",
   "/sessions",

@@ -1,0 +1,35 @@
+import { Command, Option } from "clipanion";
+import { MeterCommand } from "../../program/meter-command.ts";
+import { FROM, SINCE, TO } from "../../program/period-options.ts";
+
+export class SavingsCommand extends MeterCommand {
+  static override paths = [["savings"]];
+  static override usage = Command.Usage({
+    category: "Reports",
+    description: "Show what could cost less, and what prompt caches saved",
+    details: `
+      Shows what prompt caches saved, net of what writing to them cost, and lists repeated prompts, caches that cost more than
+      they saved, and long prompts without a cache. A saving that would be a guess is not stated. Without an option, the
+      command shows the last 30 days.
+    `,
+    examples: [
+      ["Show the savings of the last 30 days", "meter savings"],
+      ["Show those of one project this week", "meter savings --since 7d --project acme-web"],
+    ],
+  });
+
+  project = Option.String("--project", { description: "Only calls of this project" });
+  model = Option.String("--model", { description: "Only calls of this model" });
+  since = Option.String("--since", { description: SINCE });
+  from = Option.String("--from", { description: FROM });
+  to = Option.String("--to", { description: TO });
+  utc = Option.Boolean("--utc", false, { description: "Use days in UTC" });
+  json = Option.Boolean("--json", false, {
+    description: "Print JSON, with money in pico-USD as decimal strings",
+  });
+
+  protected override async perform(): Promise<void> {
+    const { printSavings } = await import("./print-savings.ts");
+    return await printSavings(this.commandContext, this);
+  }
+}

@@ -1,0 +1,79 @@
+import * as v from "valibot";
+import { costSum, count, instant } from "./fields.ts";
+
+/** What prompt caches saved: reads cost less than fresh input, writes more. Computed from the rates in force at the time. */
+const cacheSaving = {
+  /** What reading from caches saved of the money spent. */
+  reads_saved_pico_usd: costSum,
+  /** What writing to caches cost more than fresh input. */
+  writes_cost_pico_usd: costSum,
+  /** The first minus the second, which may be negative. */
+  saved_pico_usd: costSum,
+  /** The same of calls that a plan covers, at API prices. No money was saved. */
+  plan_saved_pico_usd: costSum,
+};
+
+/** A finding: where money could be saved. */
+const finding = v.object({
+  /** A stable code, such as `repeated_prompt`. */
+  kind: v.string(),
+  provider: v.string(),
+  model: v.string(),
+  project: v.nullable(v.string()),
+  requests: count,
+  /** What was spent on them. */
+  cost_pico_usd: costSum,
+  /** The cost of those of which it is unknown who pays. It is in neither of the other amounts. */
+  unknown_billing_pico_usd: costSum,
+  /** What could have been saved of the money spent; null if it would be a guess. */
+  saving_pico_usd: v.nullable(costSum),
+  /** A sentence for people. */
+  summary: v.string(),
+  /** The query string that shows the requests. */
+  query: v.string(),
+});
+
+/** The response of `GET /v1/savings` and `GET /v1/workspaces/{ws}/savings`. */
+export const savingsAnswerSchema = v.object({
+  /** The query in its shortest form: a period and filters. */
+  query: v.string(),
+  /** The zone of days and buckets. */
+  tz: v.string(),
+  period: v.object({
+    from: instant,
+    /** Exclusive. */
+    to: instant,
+    /** The period in words, without its zone. */
+    label: v.string(),
+  }),
+  /** The requested beginning, if it is no longer kept; the period then begins later. */
+  clamped_from: v.nullable(instant),
+  requests: count,
+  cache: v.object({
+    ...cacheSaving,
+    /** Input tokens that were read from caches, written to them, and neither; null if no request stated the count. */
+    read_tokens: v.nullable(count),
+    write_tokens: v.nullable(count),
+    fresh_tokens: v.nullable(count),
+    /** Requests that used a cache and are in no amount: some of their calls may be paid by a plan, or their rates are unknown. */
+    uncounted_requests: count,
+  }),
+  /** All buckets of the period. They add up to `cache`. */
+  buckets: v.array(
+    v.object({
+      from: instant,
+      to: instant,
+      label: v.string(),
+      ...cacheSaving,
+      read_tokens: v.nullable(count),
+      input_tokens: v.nullable(count),
+    }),
+  ),
+  /** Those with a figure first, the largest saving first. */
+  findings: v.array(finding),
+  /** How many findings are left out. */
+  more_findings: count,
+  /** Which requests were searched for repeated prompts: the newest ones, from `since` if not all of the period's. */
+  repeats: v.object({ searched: count, since: v.nullable(instant) }),
+});
+export type SavingsAnswer = v.InferOutput<typeof savingsAnswerSchema>;

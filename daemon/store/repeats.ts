@@ -1,0 +1,81 @@
+import type { SqliteConnection } from "../../core/ports/sqlite.ts";
+import type { RepeatSearch } from "../../core/pricing/savings/answer-savings.ts";
+import type { RepeatedPrompts } from "../../core/pricing/savings/find-savings.ts";
+import type { UsagePlan } from "../../core/pricing/view/usage-plan.ts";
+import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
+import type { Millis } from "../../core/values/time.ts";
+import type { Turn } from "./port/values.ts";
+import { toCondition } from "./usage-dimensions.ts";
+import { matches, ofRequests } from "./usage-sums.ts";
+
+/** How many requests one slice reads: measured 4 ms per slice at a million requests on two busy cores. */
+const SLICE_ROWS = 500;
+
+interface Row {
+  readonly requested_at: Millis;
+  readonly request_id: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly project: string | null;
+  readonly prompt_hash: string | null;
+  readonly cost_pico_usd: number | bigint | null;
+  readonly billing: string;
+  readonly failed: number;
+}
+
+/**
+ * Searches the newest requests of a plan's period and filters for prompts that were sent before, at most `limit`, in slices with
+ * `turn` in between. Requests that failed, or that a plan covers, do not count.
+ */
+export async function findRepeats(
+  connection: SqliteConnection,
+  { query, period }: UsagePlan,
+  limit: number,
+  turn: Turn,
+): Promise<RepeatSearch> {
+  const where = matches({ filters: {}, where: query.filters.map(toCondition) }, ofRequests);
+  // The end of the first slice is before any request at `to`; those of the others continue below the row before.
+  const statement = connection.prepare<Row>(
+    `SELECT requested_at, request_id, provider, model, project, prompt_hash, cost_pico_usd,
+       ${EFFECTIVE_BILLING_SQL} AS billing, (error_class IS NOT NULL OR coalesce(http_status >= 400, 0)) AS failed
+     FROM requests
+     WHERE requested_at >= ? AND requested_at <= ? AND (requested_at, request_id) < (?, ?)${where.sql}
+     ORDER BY requested_at DESC, request_id DESC LIMIT ?`,
+  );
+  const found = new Map<string, RepeatedPrompts>();
+  /** The oldest request with each prompt so far. If there is an older one, it is a repetition. */
+  const oldest = new Map<string, Row>();
+  let searched = 0;
+  let end: readonly [Millis, string] = [period.to, ""];
+  for (;;) {
+    const size = Math.min(SLICE_ROWS, limit - searched);
+    const rows = size === 0 ? [] : statement.all([period.from, end[0], ...end, ...where.values, size]);
+    for (const row of rows) {
+      if (row.prompt_hash === null || row.failed === 1 || row.billing === "plan") continue;
+      const key = JSON.stringify([row.provider, row.model, row.project, row.prompt_hash]);
+      const newer = oldest.get(key);
+      if (newer !== undefined) addRepeat(found, newer);
+      oldest.set(key, row);
+    }
+    searched += rows.length;
+    const last = rows.at(-1);
+    if (last !== undefined) end = [last.requested_at, last.request_id];
+    if (rows.length < size || size === 0) break;
+    await turn();
+  }
+  return { repeated: [...found.values()], searched, since: searched < limit ? null : end[0] };
+}
+
+function addRepeat(found: Map<string, RepeatedPrompts>, row: Row): void {
+  const { provider, model } = row;
+  const project = row.project === "" ? null : row.project;
+  const key = JSON.stringify([provider, model, project]);
+  const { requests = 0, costPicoUsd = 0n, unknownBillingPicoUsd = 0n } = found.get(key) ?? {};
+  const cost = BigInt(row.cost_pico_usd ?? 0);
+  const isUnknown = row.billing === "unknown";
+  found.set(key, {
+    ...{ provider, model, project, requests: requests + 1 },
+    costPicoUsd: isUnknown ? costPicoUsd : costPicoUsd + cost,
+    unknownBillingPicoUsd: isUnknown ? unknownBillingPicoUsd + cost : unknownBillingPicoUsd,
+  });
+}
