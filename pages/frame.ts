@@ -68,8 +68,8 @@ export function renderFrame(host: PageHost, page: FramedPage): Html {
 <header class="side">
 ${renderBrand(pageHref(base, "/"))}
 ${account?.workspaces ?? ""}
-<nav aria-label="Pages">${host.navigation.map((group) => html`<ul>${group.map((item) => renderItem(host, item, page.path))}</ul>`)}</nav>
-${account?.person ?? ""}
+${renderNavigation(host, page)}
+<details class="menu"><summary>Menu</summary>${renderNavigation(host, page)}</details>
 </header>
 <div class="content">
 <main id="main"${address === undefined ? "" : html` data-address="${address}"`}>
@@ -93,6 +93,11 @@ ${tools}
 </div>`,
   });
 }
+
+/** Renders the links to all pages. A narrow screen has them in a menu, which needs no script. */
+const renderNavigation = (host: PageHost, { path }: FramedPage): Html =>
+  html`<nav aria-label="Pages">${host.navigation.map((group) => html`<ul>${group.map((item) => renderItem(host, item, path))}</ul>`)}</nav>
+${host.account?.person ?? ""}`;
 
 /** Renders the name of the product, which leads to the start page. */
 export const renderBrand = (href: string): Html =>

@@ -67,16 +67,21 @@ function renderReset({ resets_at, is_over }: LimitWindow, clock: PageClock): Htm
   const at = Date.parse(resets_at);
   return is_over
     ? html`reset ${renderTime(at, clock)}`
-    : html`${renderTime(at, clock)} <span class="quiet">in ${formatSpan(at - clock.now)}</span>`;
+    : html`${renderTime(at, clock)} <span class="quiet at">in ${formatSpan(at - clock.now)}</span>`;
 }
+
+const renderShare = (window: LimitWindow): Html | string =>
+  window.level === "ok" || window.level === "warning"
+    ? describeUse(window)
+    : html`<span class="bad">${describeUse(window)}</span>`;
 
 /** Renders the windows as rows, each account on its own. */
 export function renderLimitTable(windows: readonly LimitWindow[], clock: PageClock): Html {
   return html`<div class="scroll"><table aria-label="Limits">
-    <thead><tr><th scope="col">Window</th><th scope="col" class="meter">Used</th><th scope="col" class="num"><span class="hidden">Share</span></th><th scope="col">Resets</th><th scope="col" class="desk">At this rate</th><th scope="col" class="num wide">Seen</th></tr></thead>
+    <thead><tr><th scope="col">Window</th><th scope="col" class="meter">Used</th><th scope="col" class="num desk"><span class="hidden">Share</span></th><th scope="col">Resets</th><th scope="col" class="desk">At this rate</th><th scope="col" class="num wide">Seen</th></tr></thead>
     <tbody>${windows.map(
       (window) =>
-        html`<tr><th scope="row" class="name"><bdi>${nameOf(window)}</bdi><span class="sub"><bdi>${ownerOf(window)}</bdi>${window.machine === undefined ? "" : html` on ${renderName(window.machine)}`}</span></th><td class="meter">${renderUse(window)}</td><td class="num">${window.level === "ok" || window.level === "warning" ? describeUse(window) : html`<span class="bad">${describeUse(window)}</span>`}</td><td class="when">${renderReset(window, clock)}</td><td class="desk when">${renderFull(window, clock)}</td><td class="num wide">${formatSpan(clock.now - Date.parse(window.seen_at))} ago</td></tr>`,
+        html`<tr><th scope="row" class="name"><bdi>${nameOf(window)}</bdi><span class="sub"><bdi>${ownerOf(window)}</bdi></span>${window.machine === undefined ? "" : html`<span class="sub">on ${renderName(window.machine)}</span>`}</th><td class="meter">${renderUse(window)}<span class="sub phone">${renderShare(window)}</span></td><td class="num desk">${renderShare(window)}</td><td class="when">${renderReset(window, clock)}</td><td class="desk when">${renderFull(window, clock)}</td><td class="num wide">${formatSpan(clock.now - Date.parse(window.seen_at))} ago</td></tr>`,
     )}</tbody></table></div>
     <p class="quiet">The providers' own numbers, with use on other machines. The line in a bar is the elapsed time of the window; the estimates are ours.</p>`;
 }

@@ -247,7 +247,7 @@ export function renderBreakdown(answer: UsageAnswer, view: UsageView): Html {
   const { by, rows, metric } = answer;
   if (by === null) return html``;
   const whole = metricOf(parseSums(answer.totals), metric) ?? 0n;
-  const title = `${DIMENSION_NAMES[by]}s`.replace(/chs$/, "ches");
+  const title = by === "person" ? "People" : `${DIMENSION_NAMES[by]}s`.replace(/chs$/, "ches");
   const explore = usagePageHref(view, EXPLORE_VIEW, { ...view.query, by, thenBy: null });
   return html`<section class="panel" aria-labelledby="${by}-title"><div class="head"><h2 id="${by}-title">${title}</h2><a href="${explore}">Explore</a></div>
     ${

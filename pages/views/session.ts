@@ -217,7 +217,7 @@ function renderCall(
       : renderMeter({
           percent: highest === 0n ? 0 : Number(((request.costPicoUsd ?? 0n) * 1_000n) / highest) / 10,
         });
-  return html`<tr id="r-${requestId}"><th scope="row" class="when"><a href="${requestHref(place, requestId)}">#${number}</a> <span class="quiet desk-inline">${formatTimeOfDay(request.requestedAt, place.zone, true)}</span>${notes.length === 0 ? "" : html`<span class="sub warn">${notes.join(", ")}</span>`}</th><td class="name desk">${renderName(model)}</td><td class="num desk">${renderShortCount(context)}</td><td class="num wide">${cacheShare(request) ?? "–"}</td><td class="num desk">${renderShortCount(totalOutputTokens(tokens))}</td><td class="num">${errorClass === null ? renderRequestCost(request) : renderOutcome(request)}</td><td class="lane">${lane}</td></tr>`;
+  return html`<tr id="r-${requestId}"><th scope="row" class="when line"><a href="${requestHref(place, requestId)}">#${number}</a> <span class="quiet">${formatTimeOfDay(request.requestedAt, place.zone, true)}</span>${notes.length === 0 ? "" : html`<span class="sub warn">${notes.join(", ")}</span>`}</th><td class="name desk">${renderName(model)}</td><td class="num desk">${renderShortCount(context)}</td><td class="num wide">${cacheShare(request) ?? "–"}</td><td class="num desk">${renderShortCount(totalOutputTokens(tokens))}</td><td class="num">${errorClass === null ? renderRequestCost(request) : renderOutcome(request)}</td><td class="lane">${lane}</td></tr>`;
 }
 
 function laneOf(
