@@ -11,10 +11,12 @@ import {
   type Erasure,
   type ErasureScope,
   eraseBatch,
+  findUnfinishedErasure,
   finishErasure,
   listUnfinishedErasures,
 } from "../store/erasures.ts";
 import type { CloudDatabase } from "../store/open-database.ts";
+import { endTask } from "../store/tasks.ts";
 import { writeCertificate } from "./certificate.ts";
 
 /** The dependencies of an erasure. */
@@ -54,8 +56,10 @@ export async function continueErasures(
   parts: Omit<ErasureParts, "randomBytes">,
 ): Promise<readonly ErasureReport[]> {
   const reports = [];
-  for (const erasure of await listUnfinishedErasures(parts.db)) {
-    reports.push(await finish(parts, erasure));
+  for (const task of await listUnfinishedErasures(parts.db, parts.clock.now())) {
+    const erasure = await findUnfinishedErasure(parts.db, task);
+    if (erasure === null) await endTask(parts.db, task);
+    else reports.push(await finish(parts, erasure));
   }
   return reports;
 }
@@ -72,5 +76,6 @@ async function finish(
     return { text, sha256: hashText(text, sha256) };
   };
   const certificate = await finishErasure(db, erasure, certify, now);
+  await endTask(db, { kind: "erase_prompts", taskId: erasure.erasureId });
   return { erasureId: erasure.erasureId, certificate, sha256: hashText(certificate, sha256) };
 }

@@ -6,6 +6,7 @@ import { destroyKeys } from "../store/erasures.ts";
 import type { CloudDatabase } from "../store/open-database.ts";
 import {
   finishAccount,
+  finishWorkspacePurge,
   listDeleted,
   listDeletedWithAccount,
   listUnclosedAccounts,
@@ -18,6 +19,7 @@ import {
   purgeWorkspace,
   workspacesOfPerson,
 } from "../store/purge.ts";
+import { resumeTasks } from "../store/resume-tasks.ts";
 
 /** The purge's dependencies. */
 export interface PurgeParts {
@@ -72,6 +74,7 @@ export async function runPurge(
     await accounts.deleteUser(userId);
     await markClosed(db, userId, clock.now());
   }
+  await resumeTasks(db, clock.now());
   if (options.subjects === undefined) budget.rows += await purgeEnded(db, clock.now());
   const erased: PurgeSubject[] = [];
   const left: PurgeSubject[] = [];
@@ -110,7 +113,7 @@ async function erase(
   };
   if (kind === "workspace") {
     await destroyKeys(db, bodyKeys, { workspaceId: id, userId: null, project: null }, now);
-    return await toEnd(() => purgeWorkspace(db, id, now));
+    return (await toEnd(() => purgeWorkspace(db, id, now))) && (await finishWorkspacePurge(db, id, now));
   }
   if (kind === "organisation") return await toEnd(() => purgeOrganisation(db, id, now));
   for (const workspaceId of await workspacesOfPerson(db, id)) {

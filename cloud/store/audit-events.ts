@@ -82,6 +82,21 @@ export async function readChainedEvents(
   return rows.map((row) => toAuditEventRow(row as ChainedEvent));
 }
 
+/** Whether the workspace has the event with that id. */
+export async function hasAuditEvent(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  eventId: string,
+): Promise<boolean> {
+  const row = await trx
+    .selectFrom("audit_events")
+    .select("event_id")
+    .where("workspace_id", "=", workspaceId)
+    .where("event_id", "=", eventId)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** SQL for the SHA-256 of a text, in lower-case hex. */
 const hex = (text: RawBuilder<unknown>) => sql`encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`;
 
@@ -91,7 +106,7 @@ const hex = (text: RawBuilder<unknown>) => sql`encode(sha256(convert_to(${text},
  *
  * The event is appended to the workspace's chain (`core/privacy/ledger`). One statement moves the head and computes the
  * hash, and the next one stores the event. The head's row stays locked until the transaction ends, so call this after everything else that the transaction
- * locks.
+ * locks. Its id is random unless it is given.
  */
 export async function addAuditEvent(
   trx: Transaction<CloudSchema>,
@@ -99,8 +114,9 @@ export async function addAuditEvent(
   kind: AuditEventKind,
   { userId, now }: Change,
   details: Readonly<Record<string, string | number | boolean | null>>,
+  eventId: string | null = null,
 ): Promise<void> {
-  const event = await readNewEvent(trx, workspaceId, now, details);
+  const event = await readNewEvent(trx, workspaceId, now, details, eventId);
   // The JSON array that core/privacy/ledger hashes. The values joined here (ids, hashes, times, a number) need no escaping.
   const beforeSeq = `["meter-audit-event-1",${JSON.stringify(workspaceId.toLowerCase())},`;
   const fields = [event.event_id, formatInstant(now), kind, userId, event.retain_until, event.content_hash];
@@ -138,13 +154,14 @@ async function readNewEvent(
   workspaceId: string,
   now: Millis,
   details: Readonly<Record<string, string | number | boolean | null>>,
+  eventId: string | null,
 ): Promise<NewEvent> {
   const content = sql`'["meter-audit-event-content-1","' || salt || '",' || ${canonicalDetails(details)}::text || ']'`;
   const { rows } = await sql<NewEvent>`
     select event_id, salt, ${hex(content)} as content_hash,
       to_char(retain_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as retain_until
     from (
-      select gen_random_uuid()::text as event_id, gen_random_uuid()::text as salt,
+      select coalesce(${eventId}::text, gen_random_uuid()::text) as event_id, gen_random_uuid()::text as salt,
         (${now}::timestamptz + audit_log_retention_days * interval '1 day')::timestamptz(3) as retain_until
       from workspaces where workspace_id = ${workspaceId}::uuid
     ) as event`.execute(trx);

@@ -2,17 +2,13 @@ import type { Transaction } from "kysely";
 import { decideAccountDeletion, softDelete } from "../../core/privacy/deletion/soft-deletion.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { updateOne } from "./affected-rows.ts";
-import { addAuditEvent, type Change } from "./audit-events.ts";
+import { addAuditEvent, type Change, hasAuditEvent } from "./audit-events.ts";
+import { markDeleted, workspacesOf, workspacesOfMember } from "./directory.ts";
 import type { CloudDatabase } from "./open-database.ts";
-import {
-  activeMembers,
-  endMembership,
-  lockOrganisation,
-  revokeKeysOf,
-  workspacesOf,
-} from "./organisations.ts";
+import { activeMembers, endMembership, lockOrganisation, revokeKeysOf } from "./organisations.ts";
 import type { CloudSchema } from "./schema.ts";
-import { enterOrganisation, enterWorkspace, inScope } from "./transaction.ts";
+import { addRandomTask, addTask, endTask, RESUME_AFTER_MS, type Task } from "./tasks.ts";
+import { enterOrganisation, inScope } from "./transaction.ts";
 
 /** Soft-deletes a workspace. Returns the time of deletion, or null if it is not in service. The purge erases it when it is due. */
 export async function deleteWorkspace(
@@ -20,14 +16,28 @@ export async function deleteWorkspace(
   workspaceId: string,
   change: Change,
 ): Promise<Millis | null> {
-  return await inScope(db, { workspaceId }, (trx) => stampWorkspace(trx, workspaceId, change));
+  const deletedAt = softDelete({ deletedAt: null }, change.now).deletedAt;
+  const task = await inScope(db, { workspaceId }, async (trx) => {
+    if (!(await markDeleted(trx, workspaceId, deletedAt))) return null;
+    return await addTask(trx, "delete_workspace", workspaceId, { change }, change.now + RESUME_AFTER_MS);
+  });
+  if (task === null) return null;
+  await finishDeletion(db, task);
+  return deletedAt;
+}
+
+/** Deletes the workspace of a task, unless an earlier run did. */
+export async function finishDeletion(db: CloudDatabase, task: Task<"delete_workspace">): Promise<void> {
+  const { taskId: workspaceId, details } = task;
+  await inScope(db, { workspaceId }, (trx) => stampWorkspace(trx, workspaceId, details.change));
+  await endTask(db, task);
 }
 
 async function stampWorkspace(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   change: Change,
-): Promise<Millis | null> {
+): Promise<void> {
   const { deletedAt } = softDelete({ deletedAt: null }, change.now);
   const deleted = await trx
     .updateTable("workspaces")
@@ -36,9 +46,9 @@ async function stampWorkspace(
     .where("deleted_at", "is", null)
     .returning("name")
     .executeTakeFirst();
-  if (deleted === undefined) return null;
+  // Deleted by an earlier run, or not created yet: then it is created as deleted.
+  if (deleted === undefined) return;
   await addAuditEvent(trx, workspaceId, "workspace_deleted", change, { name: deleted.name });
-  return deletedAt;
 }
 
 /** The result of leaving all organisations. If not `ok`, lists those that would be left without an owner. */
@@ -48,62 +58,94 @@ export type AccountLeaving =
 
 /**
  * Removes a person from every organisation and workspace, and soft-deletes the organisations that have no other members.
- * Refused while an organisation with other members would be left without an owner. One transaction; safe to repeat.
+ * Refused while an organisation with other members would be left without an owner. Safe to repeat.
  */
 export async function leaveAllOrganisations(
   db: CloudDatabase,
   userId: string,
   now: Millis,
 ): Promise<AccountLeaving> {
-  const change = { userId, now };
-  return await inScope(db, { userId }, async (trx) => {
-    const own = await trx
-      .selectFrom("organisation_members")
-      .select(["organisation_id", "role"])
-      .where("user_id", "=", userId)
-      .where("removed_at", "is", null)
-      // A fixed lock order, so that two people who leave at once do not deadlock.
-      .orderBy("organisation_id")
-      .execute();
-    const standings = [];
-    for (const { organisation_id: organisationId } of own) {
-      await enterOrganisation(trx, organisationId);
-      await lockOrganisation(trx, organisationId);
-      const members = await activeMembers(trx, organisationId);
-      const others = members.filter((member) => member.user_id !== userId);
-      standings.push({
-        organisationId,
-        isOwner: members.some((member) => member.user_id === userId && member.role === "owner"),
-        otherOwners: others.filter(({ role }) => role === "owner").length,
-        otherMembers: others.length,
-      });
-    }
+  const begun = await inScope(db, { userId }, async (trx) => {
+    const standings = await lockStandings(trx, userId);
     const verdict = decideAccountDeletion(standings);
-    if (!verdict.ok) return { ok: false, organisations: verdict.organisations };
+    if (!verdict.ok) return { organisations: verdict.organisations };
     await trx
       .insertInto("account_deletions")
       .values({ user_id: userId, deleted_at: now })
       .onConflict((conflict) => conflict.doNothing())
       .execute();
     await endApprovals(trx, userId, now);
+    const organisations = [];
     for (const { organisationId } of standings) {
       await enterOrganisation(trx, organisationId);
-      await leaveOrganisation(
-        trx,
-        organisationId,
-        verdict.deletesOrganisations.includes(organisationId),
-        change,
-      );
+      const isDeleted = verdict.deletesOrganisations.includes(organisationId);
+      const workspaceIds = await workspacesOf(trx, organisationId);
+      organisations.push({ isDeleted, workspaceIds });
+      if (isDeleted) await deleteOrganisation(trx, organisationId, workspaceIds, now);
+      await endRole(trx, organisationId, userId, now);
     }
-    for (const workspaceId of await ownWorkspaces(trx, userId)) {
-      await enterWorkspace(trx, workspaceId);
-      await endMembership(trx, workspaceId, userId, now);
+    const details = { userId, organisations, workspaceIds: await workspacesOfMember(trx, userId), now };
+    return await addRandomTask(trx, "leave_organisations", details, now + RESUME_AFTER_MS);
+  });
+  if ("organisations" in begun) return { ok: false, organisations: begun.organisations };
+  await finishLeaving(db, begun);
+  return { ok: true };
+}
+
+/** Locks the person's organisations, and reads what each is without them. */
+async function lockStandings(trx: Transaction<CloudSchema>, userId: string) {
+  const own = await trx
+    .selectFrom("organisation_members")
+    .select(["organisation_id", "role"])
+    .where("user_id", "=", userId)
+    .where("removed_at", "is", null)
+    // A fixed lock order, so that two people who leave at once do not deadlock.
+    .orderBy("organisation_id")
+    .execute();
+  const standings = [];
+  for (const { organisation_id: organisationId } of own) {
+    await enterOrganisation(trx, organisationId);
+    await lockOrganisation(trx, organisationId);
+    const members = await activeMembers(trx, organisationId);
+    const others = members.filter((member) => member.user_id !== userId);
+    standings.push({
+      organisationId,
+      isOwner: members.some((member) => member.user_id === userId && member.role === "owner"),
+      otherOwners: others.filter(({ role }) => role === "owner").length,
+      otherMembers: others.length,
+    });
+  }
+  return standings;
+}
+
+/** Ends in each workspace what the person had there, unless an earlier run did. */
+export async function finishLeaving(db: CloudDatabase, task: Task<"leave_organisations">): Promise<void> {
+  const { userId, organisations, workspaceIds, now } = task.details;
+  const change = { userId, now };
+  const left = new Set<string>();
+  for (const { isDeleted, workspaceIds: ids } of organisations) {
+    for (const workspaceId of ids) {
+      left.add(workspaceId);
+      await inScope(db, { workspaceId }, async (trx) => {
+        // Also without a membership: an owner or admin of the organisation may have created admin keys here.
+        await endMembership(trx, workspaceId, userId, now);
+        await revokeKeysOf(trx, workspaceId, userId, ["sync", "admin"], now);
+        if (isDeleted) return await stampWorkspace(trx, workspaceId, change);
+        if (await hasAuditEvent(trx, workspaceId, task.taskId)) return;
+        const details = { user_id: userId, role: null };
+        await addAuditEvent(trx, workspaceId, "organisation_role_changed", change, details, task.taskId);
+      });
+    }
+  }
+  for (const workspaceId of workspaceIds.filter((id) => !left.has(id))) {
+    await inScope(db, { workspaceId }, async (trx) => {
+      const wasMember = await endMembership(trx, workspaceId, userId, now);
       // So that the person's machines can send nothing more.
       await revokeKeysOf(trx, workspaceId, userId, ["sync", "admin"], now);
-      await addAuditEvent(trx, workspaceId, "member_removed", change, { user_id: userId });
-    }
-    return { ok: true };
-  });
+      if (wasMember) await addAuditEvent(trx, workspaceId, "member_removed", change, { user_id: userId });
+    });
+  }
+  await endTask(db, task);
 }
 
 /** Denies the pairings that the person approved and no daemon has fetched yet. */
@@ -116,48 +158,31 @@ async function endApprovals(trx: Transaction<CloudSchema>, userId: string, now: 
     .execute();
 }
 
-async function leaveOrganisation(
+async function deleteOrganisation(
   trx: Transaction<CloudSchema>,
   organisationId: string,
-  deletes: boolean,
-  change: Change & { readonly userId: string },
+  workspaceIds: readonly string[],
+  now: Millis,
 ): Promise<void> {
-  for (const workspaceId of await workspacesOf(trx, organisationId)) {
-    await enterWorkspace(trx, workspaceId);
-    // Also without a membership: an owner or admin of the organisation may have created admin keys here.
-    await endMembership(trx, workspaceId, change.userId, change.now);
-    await revokeKeysOf(trx, workspaceId, change.userId, ["sync", "admin"], change.now);
-    if (deletes) await stampWorkspace(trx, workspaceId, change);
-    else {
-      const details = { user_id: change.userId, role: null };
-      await addAuditEvent(trx, workspaceId, "organisation_role_changed", change, details);
-    }
-  }
-  if (deletes) {
-    await updateOne(
-      trx
-        .updateTable("organisations")
-        .set({ deleted_at: change.now })
-        .where("organisation_id", "=", organisationId),
-    );
-  }
-  await trx
-    .updateTable("organisation_members")
-    .set({ removed_at: change.now })
-    .where("organisation_id", "=", organisationId)
-    .where("user_id", "=", change.userId)
-    .execute();
+  for (const workspaceId of workspaceIds) await markDeleted(trx, workspaceId, now);
+  await updateOne(
+    trx.updateTable("organisations").set({ deleted_at: now }).where("organisation_id", "=", organisationId),
+  );
 }
 
-async function ownWorkspaces(trx: Transaction<CloudSchema>, userId: string): Promise<readonly string[]> {
-  const rows = await trx
-    .selectFrom("memberships")
-    .select("workspace_id")
-    .where("user_id", "=", userId)
-    .where("removed_at", "is", null)
-    .orderBy("workspace_id")
-    .execute();
-  return rows.map(({ workspace_id }) => workspace_id);
+async function endRole(
+  trx: Transaction<CloudSchema>,
+  organisationId: string,
+  userId: string,
+  now: Millis,
+): Promise<void> {
+  await updateOne(
+    trx
+      .updateTable("organisation_members")
+      .set({ removed_at: now })
+      .where("organisation_id", "=", organisationId)
+      .where("user_id", "=", userId),
+  );
 }
 
 /** Returns which of these people deleted their accounts. Their prompts can no longer be read. */

@@ -7,6 +7,7 @@ import type { BodyOwner } from "./body-keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { blankEvents, blankRequests, blankViews, deleteBatch } from "./purge.ts";
 import type { CloudSchema } from "./schema.ts";
+import { addTask, listDueTasks, RESUME_AFTER_MS, type Task } from "./tasks.ts";
 import { enterRole, inScope } from "./transaction.ts";
 
 /** Whose prompts are erased. A null person means everyone, a null project every project; at least one is not null. */
@@ -72,7 +73,7 @@ export async function isErased(
 }
 
 /**
- * Begins an erasure: from its commit on, the keys of its scope are not used, and no body that it covers is stored. Locks the
+ * Begins an erasure, after its task was stored: from its commit on, the keys of its scope are not used, and no body that it covers is stored. Locks the
  * workspace's row, so that bodies that are being stored are committed before, and are covered.
  */
 export async function beginErasure(
@@ -81,6 +82,9 @@ export async function beginErasure(
   now: () => Millis,
 ): Promise<Erasure> {
   const { workspaceId, erasureId, userId, project, actorUserId } = erasure;
+  await inScope(db, {}, (trx) =>
+    addTask(trx, "erase_prompts", erasureId, { workspaceId }, now() + RESUME_AFTER_MS),
+  );
   return await asPurge(db, workspaceId, async (trx) => {
     await trx
       .selectFrom("workspaces")
@@ -119,21 +123,29 @@ async function endKeys(trx: Transaction<CloudSchema>, scope: ErasureScope, now: 
   expectRows(left.length, 0);
 }
 
-/** Lists the erasures of all workspaces that were interrupted, oldest first. */
-export async function listUnfinishedErasures(db: CloudDatabase): Promise<readonly Erasure[]> {
-  const rows = await inScope(
-    db,
-    {},
-    (trx) =>
-      trx
-        .selectFrom("erasures")
-        .select(["workspace_id", "erasure_id", "user_id", "project", "before", "actor_user_id"])
-        .where("finished_at", "is", null)
-        .orderBy("before")
-        .execute(),
-    "meter_purge",
+/** Lists the tasks of erasures that were interrupted, oldest first. */
+export async function listUnfinishedErasures(
+  db: CloudDatabase,
+  now: Millis,
+): Promise<readonly Task<"erase_prompts">[]> {
+  return (await listDueTasks(db, ["erase_prompts"], now)) as readonly Task<"erase_prompts">[];
+}
+
+/** Returns the erasure of a task; null if it never began, or is finished. */
+export async function findUnfinishedErasure(
+  db: CloudDatabase,
+  { taskId, details: { workspaceId } }: Task<"erase_prompts">,
+): Promise<Erasure | null> {
+  const row = await asPurge(db, workspaceId, (trx) =>
+    trx
+      .selectFrom("erasures")
+      .select(["workspace_id", "erasure_id", "user_id", "project", "before", "actor_user_id"])
+      .where("workspace_id", "=", workspaceId)
+      .where("erasure_id", "=", taskId)
+      .where("finished_at", "is", null)
+      .executeTakeFirst(),
   );
-  return rows.map(toErasure);
+  return row === undefined ? null : toErasure(row);
 }
 
 function toErasure(

@@ -1,13 +1,19 @@
 import { sql } from "kysely";
+import { PURGE_DELAY_MS } from "../../core/privacy/deletion/soft-deletion.ts";
 import type { Millis } from "../../core/values/time.ts";
-import { expectRows } from "./affected-rows.ts";
+import { expectRows, updateOne } from "./affected-rows.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
+import { addPersonToDirectory } from "./directory.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { joinOrganisation } from "./organisations.ts";
+import { addTask, RESUME_AFTER_MS, removeTask, type Task } from "./tasks.ts";
 import { enterOrganisation, inScope } from "./transaction.ts";
 
 /** How long an invitation can be accepted, milliseconds. Decision: a week. */
 export const INVITATION_TTL_MS = 7 * 86_400_000;
+
+/** How long an ended invitation is stored, milliseconds. It holds an address that may belong to no account. */
+const INVITATION_KEPT_MS = PURGE_DELAY_MS;
 
 /** Most pending invitations per workspace, since each one sends an email. Decision. */
 export const MAX_WAITING_INVITATIONS = 200;
@@ -30,6 +36,15 @@ export async function addInvitation(
 ): Promise<Invitation | null> {
   const { invitationId, email, role, tokenHash } = fresh;
   const { now } = change;
+  await inScope(db, {}, (trx) =>
+    addTask(
+      trx,
+      "forget_invitation",
+      invitationId,
+      { workspaceId },
+      now + INVITATION_TTL_MS + INVITATION_KEPT_MS + 1,
+    ),
+  );
   return await inScope(db, { workspaceId }, async (trx) => {
     await trx
       .updateTable("invitations")
@@ -212,36 +227,111 @@ export async function acceptInvitation(
 ): Promise<{ readonly workspaceId: string } | null> {
   const { userId, email } = person;
   if (email === null) return null;
-  return await inScope(db, { workspaceId }, async (trx) => {
-    const accepted = await trx
-      .updateTable("invitations")
-      .set({ accepted_at: now, accepted_by: userId })
+  const found = await inScope(db, { workspaceId }, (trx) =>
+    trx
+      .selectFrom("invitations")
+      .select("invitation_id")
       .where("workspace_id", "=", workspaceId)
       .where("token_hash", "=", tokenHash)
       .where("email", "=", email.toLowerCase())
       .where("accepted_at", "is", null)
       .where("revoked_at", "is", null)
       .where("expires_at", ">", now)
-      .returning("role")
-      .executeTakeFirst();
-    if (accepted === undefined) return null;
+      .executeTakeFirst(),
+  );
+  if (found === undefined) return null;
+  const task = await inScope(db, { userId }, async (trx) => {
+    await addPersonToDirectory(trx, userId, workspaceId);
+    const details = { workspaceId, userId, now };
+    return await addTask(trx, "accept_invitation", found.invitation_id, details, now + RESUME_AFTER_MS);
+  });
+  return (await finishAcceptance(db, task)) ? { workspaceId } : null;
+}
+
+/** Makes the person of a task a member of the workspace and its organisation. True if this run accepted the invitation. */
+export async function finishAcceptance(db: CloudDatabase, task: Task<"accept_invitation">): Promise<boolean> {
+  const { userId, now } = task.details;
+  const joined = await joinWorkspace(db, task);
+  const organisationId = joined?.organisationId ?? null;
+  await inScope(db, organisationId === null ? {} : { organisationId }, async (trx) => {
+    if (organisationId !== null) await joinOrganisation(trx, organisationId, userId, now);
+    await removeTask(trx, task);
+  });
+  return joined?.isFirst === true;
+}
+
+/** Accepts the invitation of a task, unless an earlier run did (`isFirst`). Null if it cannot be accepted. */
+async function joinWorkspace(
+  db: CloudDatabase,
+  { taskId: invitationId, details }: Task<"accept_invitation">,
+): Promise<{ readonly organisationId: string; readonly isFirst: boolean } | null> {
+  const { workspaceId, userId, now } = details;
+  return await inScope(db, { workspaceId }, async (trx) => {
     const workspace = await trx
       .selectFrom("workspaces")
       .select("organisation_id")
       .where("workspace_id", "=", workspaceId)
       .where("deleted_at", "is", null)
       .executeTakeFirst();
-    if (workspace === undefined) return null;
+    const invitation = await trx
+      .selectFrom("invitations")
+      .select(["role", "accepted_by", "revoked_at", "expires_at"])
+      .where("workspace_id", "=", workspaceId)
+      .where("invitation_id", "=", invitationId)
+      .forUpdate()
+      .executeTakeFirst();
+    if (workspace === undefined || invitation === undefined) return null;
+    const { organisation_id: organisationId } = workspace;
+    if (invitation.accepted_by !== null)
+      return invitation.accepted_by === userId ? { organisationId, isFirst: false } : null;
+    if (invitation.revoked_at !== null || invitation.expires_at <= now) return null;
+    await updateOne(
+      trx
+        .updateTable("invitations")
+        .set({ accepted_at: now, accepted_by: userId })
+        .where("workspace_id", "=", workspaceId)
+        .where("invitation_id", "=", invitationId),
+    );
     const { numAffectedRows } =
       await sql`insert into memberships as m (workspace_id, user_id, role, created_at)
-      values (${workspaceId}::uuid, ${userId}, ${accepted.role}, ${now}::timestamptz)
+      values (${workspaceId}::uuid, ${userId}, ${invitation.role}, ${now}::timestamptz)
       on conflict (workspace_id, user_id) do update set
         role = case when m.removed_at is null and m.role = 'admin' then 'admin' else excluded.role end,
         created_at = case when m.removed_at is null then m.created_at else excluded.created_at end,
         removed_at = null`.execute(trx);
     expectRows(numAffectedRows, 1);
-    await joinOrganisation(trx, workspace.organisation_id, userId, now);
     await addAuditEvent(trx, workspaceId, "member_joined", { userId, now }, { user_id: userId });
-    return { workspaceId };
+    return { organisationId, isFirst: true };
   });
+}
+
+/**
+ * Deletes an invitation that ended long ago. Returns when to look again if it was renewed in the meantime; null if it is gone.
+ */
+export async function forgetInvitation(
+  db: CloudDatabase,
+  { taskId: invitationId, details: { workspaceId } }: Task<"forget_invitation">,
+  now: Millis,
+): Promise<Millis | null> {
+  return await inScope(
+    db,
+    { workspaceId },
+    async (trx) => {
+      await trx
+        .deleteFrom("invitations")
+        .where("workspace_id", "=", workspaceId)
+        .where("invitation_id", "=", invitationId)
+        .where("expires_at", "<", now - INVITATION_KEPT_MS)
+        .execute();
+      const left = await trx
+        .selectFrom("invitations")
+        .select("expires_at")
+        .where("workspace_id", "=", workspaceId)
+        .where("invitation_id", "=", invitationId)
+        .executeTakeFirst();
+      // Later than the instant at which it may be deleted, so that it is deleted then.
+      return left === undefined ? null : left.expires_at + INVITATION_KEPT_MS + 1;
+    },
+    "meter_purge",
+  );
 }

@@ -21,6 +21,7 @@ import { budgets } from "./migrations/0017-budgets.ts";
 import { settingsOnlyPolicies } from "./migrations/0018-settings-only-policies.ts";
 import { sessionIndex } from "./migrations/0019-session-index.ts";
 import { coverage } from "./migrations/0020-coverage.ts";
+import { directory } from "./migrations/0021-directory.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -46,6 +47,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   settingsOnlyPolicies,
   sessionIndex,
   coverage,
+  directory,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

@@ -1,10 +1,12 @@
 import { sql, type Transaction } from "kysely";
 import type { Millis } from "../../core/values/time.ts";
-import { updateOne } from "./affected-rows.ts";
-import { addAuditEvent, type Change } from "./audit-events.ts";
+import { expectRows, updateOne } from "./affected-rows.ts";
+import { addAuditEvent, type Change, hasAuditEvent } from "./audit-events.ts";
+import { addToDirectory, readDeletedAt, workspacesOf } from "./directory.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema, KeyScope } from "./schema.ts";
-import { enterOrganisation, enterWorkspace, inScope, showOrganisations } from "./transaction.ts";
+import { addRandomTask, addTask, endTask, RESUME_AFTER_MS, type Task } from "./tasks.ts";
+import { enterOrganisation, inScope, showOrganisations } from "./transaction.ts";
 
 /** A member's role in an organisation. */
 export type OrganisationRole = "owner" | "admin" | "member";
@@ -86,7 +88,7 @@ export async function createOrganisation(
   change: Change,
 ): Promise<void> {
   const { organisationId, name, workspaceId, workspaceName, ownerUserId } = fresh;
-  await inScope(db, { organisationId, workspaceId }, async (trx) => {
+  const task = await inScope(db, { organisationId }, async (trx) => {
     const created_at = change.now;
     await trx
       .insertInto("organisations")
@@ -96,8 +98,9 @@ export async function createOrganisation(
       .insertInto("organisation_members")
       .values({ organisation_id: organisationId, user_id: ownerUserId, role: "owner", created_at })
       .execute();
-    await insertWorkspace(trx, { workspaceId, organisationId, name: workspaceName }, change);
+    return await beginWorkspace(trx, { workspaceId, organisationId, name: workspaceName }, change);
   });
+  await finishWorkspace(db, task);
 }
 
 /** Most workspaces per organisation. Decision: some operations visit all of them, so their number is bounded. */
@@ -109,26 +112,50 @@ export async function createWorkspace(
   fresh: { readonly workspaceId: string; readonly organisationId: string; readonly name: string },
   change: Change,
 ): Promise<"made" | "not_found" | "too_many_workspaces"> {
-  const { organisationId, workspaceId } = fresh;
-  return await inScope(db, { organisationId, workspaceId }, async (trx) => {
+  const { organisationId } = fresh;
+  const begun = await inScope(db, { organisationId }, async (trx) => {
     if (!(await lockOrganisation(trx, organisationId))) return "not_found";
     if ((await workspacesOf(trx, organisationId)).length >= MAX_WORKSPACES) return "too_many_workspaces";
-    await insertWorkspace(trx, fresh, change);
-    return "made";
+    return await beginWorkspace(trx, fresh, change);
   });
+  if (typeof begun === "string") return begun;
+  await finishWorkspace(db, begun);
+  return "made";
 }
 
-async function insertWorkspace(
+async function beginWorkspace(
   trx: Transaction<CloudSchema>,
   fresh: { readonly workspaceId: string; readonly organisationId: string; readonly name: string },
   change: Change,
-): Promise<void> {
-  const { workspaceId: workspace_id, organisationId: organisation_id, name } = fresh;
-  await trx
-    .insertInto("workspaces")
-    .values({ workspace_id, organisation_id, name, created_at: change.now })
-    .execute();
-  await addAuditEvent(trx, workspace_id, "workspace_created", change, { name });
+): Promise<Task<"create_workspace">> {
+  await addToDirectory(trx, fresh);
+  const { workspaceId, organisationId, name } = fresh;
+  const details = { organisationId, name, change };
+  return await addTask(trx, "create_workspace", workspaceId, details, change.now + RESUME_AFTER_MS);
+}
+
+/** Creates the workspace of a task, unless an earlier run did. If its organisation was deleted in the meantime, so is the workspace. */
+export async function finishWorkspace(db: CloudDatabase, task: Task<"create_workspace">): Promise<void> {
+  const { taskId: workspaceId, details } = task;
+  const { organisationId, name, change } = details;
+  await inScope(db, { workspaceId }, async (trx) => {
+    const existing = await trx
+      .selectFrom("workspaces")
+      .select("workspace_id")
+      .where("workspace_id", "=", workspaceId)
+      .executeTakeFirst();
+    if (existing !== undefined) return;
+    const created_at = change.now;
+    const deleted_at = await readDeletedAt(trx, workspaceId);
+    const { numInsertedOrUpdatedRows } = await trx
+      .insertInto("workspaces")
+      .values({ workspace_id: workspaceId, organisation_id: organisationId, name, created_at, deleted_at })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirstOrThrow();
+    expectRows(numInsertedOrUpdatedRows, 1);
+    await addAuditEvent(trx, workspaceId, "workspace_created", change, { name });
+  });
+  await endTask(db, task);
 }
 
 /**
@@ -178,7 +205,7 @@ export async function changeOrganisationRole(
   role: OrganisationRole | null,
   change: Change,
 ): Promise<"changed" | "not_found" | "last_owner"> {
-  return await inScope(db, { organisationId }, async (trx) => {
+  const begun = await inScope(db, { organisationId }, async (trx) => {
     if (!(await lockOrganisation(trx, organisationId))) return "not_found";
     const members = await activeMembers(trx, organisationId);
     const current = members.find((member) => member.user_id === userId);
@@ -193,18 +220,53 @@ export async function changeOrganisationRole(
         .where("organisation_id", "=", organisationId)
         .where("user_id", "=", userId),
     );
-    for (const workspaceId of await workspacesOf(trx, organisationId)) {
-      await enterWorkspace(trx, workspaceId);
-      if (role === null) await endMembership(trx, workspaceId, userId, change.now);
-      if (role === "member") await revokeInvitationsBy(trx, workspaceId, userId, change.now);
-      await addAuditEvent(trx, workspaceId, "organisation_role_changed", change, {
-        user_id: userId,
-        role,
-        role_before: current.role,
-      });
-    }
-    return "changed";
+    const workspaceIds = await workspacesOf(trx, organisationId);
+    const details = { organisationId, userId, role, roleBefore: current.role, workspaceIds, change };
+    return await addRandomTask(trx, "change_organisation_role", details, change.now + RESUME_AFTER_MS);
   });
+  if (typeof begun === "string") return begun;
+  await finishRoleChange(db, begun);
+  return "changed";
+}
+
+/**
+ * Ends in each workspace what the former role allowed, unless an earlier run did. A run that resumes the task leaves a membership that
+ * began later.
+ */
+export async function finishRoleChange(
+  db: CloudDatabase,
+  task: Task<"change_organisation_role">,
+  isResumed = false,
+): Promise<void> {
+  const { taskId, details } = task;
+  const { userId, role, roleBefore, workspaceIds, change } = details;
+  for (const workspaceId of workspaceIds) {
+    await inScope(db, { workspaceId }, async (trx) => {
+      if (await hasAuditEvent(trx, workspaceId, taskId)) return;
+      const isBack = isResumed && (await joinedAfter(trx, workspaceId, userId, change.now));
+      if (role === null && !isBack) await endMembership(trx, workspaceId, userId, change.now);
+      if (role === "member") await revokeInvitationsBy(trx, workspaceId, userId, change.now);
+      const facts = { user_id: userId, role, role_before: roleBefore };
+      await addAuditEvent(trx, workspaceId, "organisation_role_changed", change, facts, taskId);
+    });
+  }
+  await endTask(db, task);
+}
+
+async function joinedAfter(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  userId: string,
+  at: Millis,
+): Promise<boolean> {
+  const row = await trx
+    .selectFrom("memberships")
+    .select("created_at")
+    .where("workspace_id", "=", workspaceId)
+    .where("user_id", "=", userId)
+    .where("removed_at", "is", null)
+    .executeTakeFirst();
+  return row !== undefined && row.created_at > at;
 }
 
 /** Lists the members of the organisation, which must be the transaction's scope. */
@@ -218,21 +280,6 @@ export async function activeMembers(
     .where("organisation_id", "=", organisationId)
     .where("removed_at", "is", null)
     .execute();
-}
-
-/** Lists the workspaces in service of the organisation, which must be the transaction's scope. */
-export async function workspacesOf(
-  trx: Transaction<CloudSchema>,
-  organisationId: string,
-): Promise<readonly string[]> {
-  const rows = await trx
-    .selectFrom("workspaces")
-    .select("workspace_id")
-    .where("organisation_id", "=", organisationId)
-    .where("deleted_at", "is", null)
-    .orderBy("workspace_id")
-    .execute();
-  return rows.map(({ workspace_id }) => workspace_id);
 }
 
 /**
@@ -288,14 +335,16 @@ export async function revokeInvitationsBy(
     .execute();
 }
 
-/** Adds a person to an organisation as a member, unless they belong to it. A former owner or admin returns as a member. */
+/**
+ * Adds a person to an organisation as a member, unless they belong to it. A former owner or admin returns as a member. The transaction's
+ * scope must be the organisation.
+ */
 export async function joinOrganisation(
   trx: Transaction<CloudSchema>,
   organisationId: string,
   userId: string,
   now: Millis,
 ): Promise<void> {
-  await enterOrganisation(trx, organisationId);
   await sql`insert into organisation_members as m (organisation_id, user_id, role, created_at)
     values (${organisationId}::uuid, ${userId}, 'member', ${now}::timestamptz)
     on conflict (organisation_id, user_id) do update

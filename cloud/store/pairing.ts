@@ -1,4 +1,4 @@
-import { sql, type Transaction } from "kysely";
+import { type Selectable, sql, type Transaction } from "kysely";
 import { DatabaseError } from "../../core/ports/postgres.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { PairingStartRequest } from "../../core/wire/pairing.ts";
@@ -6,13 +6,16 @@ import { addAuditEvent } from "./audit-events.ts";
 import { insertKey } from "./keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
-import { enterWorkspace, inScope } from "./transaction.ts";
+import { inScope } from "./transaction.ts";
 
 /** How long a code can be approved, milliseconds. Source: docs/specification.md#pairing: `expires_in: 600`. */
 export const PAIRING_TTL_MS = 600_000;
 
 /** How long an approval stays valid at least, milliseconds, so that a daemon still receives one made in the last second. */
 const APPROVAL_TTL_MS = 120_000;
+
+/** How long a poll may take to store the machine and its key, milliseconds. After that, another poll does. */
+const CLAIM_TTL_MS = 60_000;
 
 /** How long an ended pairing is stored, milliseconds, so that a late poll gets its result. */
 const ENDED_TTL_MS = 24 * 3_600_000;
@@ -109,9 +112,9 @@ export async function decidePairing(
   return rows.length > 0;
 }
 
-/** The result of a poll. */
+/** The result of a poll. `claimed`: another poll is storing the machine's key. */
 export type PairingPoll =
-  | { readonly status: "pending" | "denied" | "expired" | "failed" }
+  | { readonly status: "pending" | "claimed" | "denied" | "expired" | "failed" }
   | {
       readonly status: "approved";
       readonly token: string;
@@ -123,7 +126,6 @@ export type PairingPoll =
 /** A key for a workspace that is only known once the pairing is consumed. */
 export interface FreshKey {
   readonly keyId: string;
-  readonly machineId: string;
   readonly token: string;
   readonly tokenHash: Uint8Array;
   readonly prefix: string;
@@ -131,10 +133,14 @@ export interface FreshKey {
   readonly promptHashKey: Uint8Array;
 }
 
+/** An approved pairing that one poll has claimed. */
+type ClaimedPairing = Selectable<CloudSchema["pairing_sessions"]> & { readonly claimed_at: Millis };
+
 /**
- * Answers a poll. A single statement consumes an approved pairing, so that exactly one of several simultaneous polls gets the
- * key. The same transaction stores the machine and the key, and revokes the machine's earlier key. If the answer is lost, the
- * next poll gets `failed`, and the person pairs again.
+ * Answers a poll, in three steps: claims an approved pairing, stores the machine and its key in the workspace, and marks the pairing
+ * as consumed. Of several simultaneous polls, one has the claim and gets the key. If the process ends in between, a poll after the
+ * claim's time claims the pairing again and stores another key. If the answer is lost, the next poll gets `failed`, and the
+ * person pairs again.
  */
 export async function pollPairing(
   db: CloudDatabase,
@@ -142,19 +148,59 @@ export async function pollPairing(
   now: Millis,
   mint: (workspaceId: string) => FreshKey,
 ): Promise<PairingPoll> {
-  return await inScope(db, {}, async (trx): Promise<PairingPoll> => {
-    const consumed = await trx
+  const claimed = await claimPairing(db, pollHash, now);
+  if ("poll" in claimed) return claimed.poll;
+  const poll = await pairMachine(db, claimed, mint);
+  const isFirst = await inScope(db, {}, (trx) => consumePairing(trx, claimed, now));
+  return isFirst ? poll : { status: "failed" };
+}
+
+async function claimPairing(
+  db: CloudDatabase,
+  pollHash: Uint8Array,
+  now: Millis,
+): Promise<ClaimedPairing | { readonly poll: PairingPoll }> {
+  return await inScope(db, {}, async (trx) => {
+    const claimed = await trx
       .updateTable("pairing_sessions")
-      .set({ status: "consumed", consumed_at: now })
+      .set({ claim: sql<string>`gen_random_uuid()`, claimed_at: now })
       .where("poll_hash", "=", pollHash)
       .where("status", "=", "approved")
       .where("expires_at", ">", now)
+      .where(({ eb, or }) => or([eb("claimed_at", "is", null), eb("claimed_at", "<=", now - CLAIM_TTL_MS)]))
       .returningAll()
       .executeTakeFirst();
-    if (consumed === undefined) return { status: await statusOf(trx, pollHash, now) };
-    const { workspace_id: workspaceId, user_id: userId } = consumed;
-    if (workspaceId === null || userId === null) return { status: "failed" };
-    await enterWorkspace(trx, workspaceId);
+    return claimed === undefined
+      ? { poll: { status: await statusOf(trx, pollHash, now) } }
+      : { ...claimed, claimed_at: now };
+  });
+}
+
+/** Marks a pairing as consumed. False if another poll claimed it in the meantime. */
+async function consumePairing(
+  trx: Transaction<CloudSchema>,
+  { pairing_id: pairingId, claim }: ClaimedPairing,
+  now: Millis,
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable("pairing_sessions")
+    .set({ status: "consumed", consumed_at: now })
+    .where("pairing_id", "=", pairingId)
+    .where("claim", "=", claim)
+    .where("status", "=", "approved")
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
+}
+
+/** Stores the machine of a pairing and its key, and revokes the machine's earlier key. */
+async function pairMachine(
+  db: CloudDatabase,
+  claimed: ClaimedPairing,
+  mint: (workspaceId: string) => FreshKey,
+): Promise<PairingPoll> {
+  const { workspace_id: workspaceId, user_id: userId, claimed_at: now } = claimed;
+  if (workspaceId === null || userId === null) return { status: "failed" };
+  return await inScope(db, { workspaceId }, async (trx): Promise<PairingPoll> => {
     const workspace = await trx
       .selectFrom("workspaces")
       .select(["name", "deleted_at"])
@@ -163,17 +209,36 @@ export async function pollPairing(
     // Deleted between the approval and the poll.
     if (workspace === undefined || workspace.deleted_at !== null) return { status: "failed" };
     const key = mint(workspaceId);
-    const decidedBy = consumed.decided_by ?? userId;
+    const decidedBy = claimed.decided_by ?? userId;
     const people = { userId, approvedBy: decidedBy };
-    const machineId = await upsertMachine(trx, workspaceId, key.machineId, consumed, people, now);
+    const machineId = await upsertMachine(trx, workspaceId, claimed, people, now);
+    if (await hasLaterKey(trx, workspaceId, machineId, now)) return { status: "failed" };
     await insertKey(trx, { ...key, workspaceId, machineId, userId, scope: "sync", now });
-    const { hostname } = consumed;
+    const { hostname } = claimed;
     const details = { machine_id: machineId, hostname, key: key.prefix, user_id: userId };
     await addAuditEvent(trx, workspaceId, "machine_paired", { userId: decidedBy, now }, details);
     const answered = { id: workspaceId, name: workspace.name };
     const promptHashKey = await promptHashKeyOf(trx, workspaceId, key.promptHashKey);
     return { status: "approved", token: key.token, workspace: answered, userId, promptHashKey };
   });
+}
+
+/** Whether a poll that claimed the pairing later has stored a key. */
+async function hasLaterKey(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  machineId: string,
+  now: Millis,
+): Promise<boolean> {
+  const row = await trx
+    .selectFrom("sync_keys")
+    .select("key_id")
+    .where("workspace_id", "=", workspaceId)
+    .where("machine_id", "=", machineId)
+    .where("revoked_at", "is", null)
+    .where("created_at", ">", now)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** Returns the workspace's prompt hash key, and stores the fresh one if there is none. Simultaneous pairings get the same key. */
@@ -195,36 +260,45 @@ async function statusOf(
   trx: Transaction<CloudSchema>,
   pollHash: Uint8Array,
   now: Millis,
-): Promise<"pending" | "denied" | "expired" | "failed"> {
+): Promise<"pending" | "claimed" | "denied" | "expired" | "failed"> {
   const row = await trx
     .selectFrom("pairing_sessions")
-    .select(["status", "expires_at"])
+    .select(["status", "expires_at", "claim"])
     .where("poll_hash", "=", pollHash)
     .executeTakeFirst();
   if (row === undefined || row.status === "consumed") return "failed";
   if (row.status === "denied") return "denied";
-  return row.expires_at > now ? "pending" : "expired";
+  if (row.expires_at <= now) return "expired";
+  return row.claim === null ? "pending" : "claimed";
 }
 
 /**
- * Finds the person's machine with this fingerprint in the workspace, or creates one; without a fingerprint, always creates
- * one. A blocked machine stays blocked when it is paired again. Locks the machine's row until the key is stored.
+ * Finds the person's machine with this fingerprint in the workspace, or creates one; without a fingerprint, creates
+ * one for each pairing, whose id it has. A blocked machine stays blocked when it is paired again. Locks the machine's row until
+ * the key is stored.
  */
 async function upsertMachine(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
-  newMachineId: string,
-  facts: Pick<PairingStartRequest, "fingerprint" | "hostname" | "platform" | "daemon_version">,
+  facts: Pick<ClaimedPairing, "pairing_id" | "fingerprint" | "hostname" | "platform" | "daemon_version">,
   people: { readonly userId: string; readonly approvedBy: string },
   now: Millis,
 ): Promise<string> {
-  const { fingerprint, hostname, platform, daemon_version } = facts;
+  const { pairing_id: machine_id, fingerprint, hostname, platform, daemon_version } = facts;
   const { userId: user_id, approvedBy: approved_by } = people;
+  const earlier = await trx
+    .selectFrom("machines")
+    .select("machine_id")
+    .where("workspace_id", "=", workspaceId)
+    .where("machine_id", "=", machine_id)
+    .forUpdate()
+    .executeTakeFirst();
+  if (earlier !== undefined) return machine_id;
   const row = await trx
     .insertInto("machines")
     .values({
       workspace_id: workspaceId,
-      machine_id: newMachineId,
+      machine_id,
       fingerprint,
       hostname,
       platform,

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
-import { PURGE_DELAY_MS } from "../../core/privacy/deletion/soft-deletion.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { expectRows, updateOne } from "./affected-rows.ts";
+import { workspacesOfMember } from "./directory.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { PERSONAL_REQUEST_COLUMNS } from "./request-columns.ts";
 import type { CloudSchema } from "./schema.ts";
@@ -16,9 +16,6 @@ export interface PurgeSubject {
 
 /** Most rows of one transaction. Decision: few enough that nothing else waits for them for long. */
 const BATCH_ROWS = 1_000;
-
-/** How long an ended invitation is stored, milliseconds. It holds an address that may belong to no account. */
-const INVITATION_KEPT_MS = PURGE_DELAY_MS;
 
 /**
  * The tables from which a workspace's rows are deleted, in an order that foreign keys allow. What remains: the workspace's
@@ -55,7 +52,7 @@ const asPurge = <T>(
 export async function listDeleted(db: CloudDatabase, before: Millis): Promise<readonly PurgeSubject[]> {
   const { rows } = await asPurge(db, {}, (trx) =>
     sql<{ kind: PurgeSubject["kind"]; id: string; at: Millis }>`
-      select 'workspace' as kind, workspace_id::text as id, deleted_at as at from workspaces
+      select 'workspace' as kind, workspace_id::text as id, deleted_at as at from workspace_directory
         where deleted_at <= ${before}::timestamptz and purged_at is null
       union all
       select 'organisation', organisation_id::text, deleted_at from organisations
@@ -80,7 +77,7 @@ export async function listDeletedWithAccount(
           join organisation_members m on m.organisation_id = o.organisation_id
           join account_deletions a on a.user_id = m.user_id and a.deleted_at = o.deleted_at
           where m.user_id = ${userId})
-      select 'workspace' as kind, w.workspace_id::text as id, w.deleted_at as at from workspaces w
+      select 'workspace' as kind, w.workspace_id::text as id, w.deleted_at as at from workspace_directory w
         join own on own.organisation_id = w.organisation_id
         where w.deleted_at is not null and w.purged_at is null
       union all
@@ -122,17 +119,16 @@ export type PurgeStep =
   | { readonly kind: "done"; readonly rows: number }
   | { readonly kind: "busy" };
 
-/** The row that says when a subject was deleted and when it was erased, and the column of its id. */
+/** The row on the coordinator that says when a subject was deleted and when it was erased, and the column of its id. */
 const DELETION_ROWS = {
-  workspace: ["workspaces", "workspace_id"],
   organisation: ["organisations", "organisation_id"],
   account: ["account_deletions", "user_id"],
-} as const satisfies Record<PurgeSubject["kind"], readonly [table: string, id: string]>;
+} as const;
 
 /** Locks a deleted subject's row to the end of the transaction. False if another process holds it, or it is erased already. */
 async function holdDeleted(
   trx: Transaction<CloudSchema>,
-  kind: PurgeSubject["kind"],
+  kind: "organisation" | "account",
   id: string,
 ): Promise<boolean> {
   const [table, key] = DELETION_ROWS[kind];
@@ -143,8 +139,8 @@ async function holdDeleted(
 }
 
 /**
- * Erases part of a deleted workspace: at most one batch of rows, in one transaction. Call it until it is done. A crash in
- * between loses nothing, since each step deletes what is still there.
+ * Erases part of a deleted workspace: at most one batch of rows, in one transaction. Call it until it is done, then
+ * `finishWorkspacePurge()`. A crash in between loses nothing, since each step deletes what is still there.
  */
 export async function purgeWorkspace(
   db: CloudDatabase,
@@ -152,14 +148,14 @@ export async function purgeWorkspace(
   now: Millis,
 ): Promise<PurgeStep> {
   return await asPurge(db, { workspaceId }, async (trx): Promise<PurgeStep> => {
-    if (!(await holdDeleted(trx, "workspace", workspaceId))) return { kind: "busy" };
+    const held = await holdWorkspace(trx, workspaceId);
+    if (held !== "held") return held === "busy" ? { kind: "busy" } : { kind: "done", rows: 0 };
     for (const table of DELETED_WITH_WORKSPACE) {
       const rows = await deleteBatch(trx, workspaceId, table, sql`true`);
       if (rows > 0) return { kind: "more", rows };
     }
     const seals = await blankSeals(trx, workspaceId, now);
     if (seals > 0) return { kind: "more", rows: seals };
-    await trx.deleteFrom("pairing_sessions").where("workspace_id", "=", workspaceId).execute();
     const rows =
       (await blankViews(trx, workspaceId, sql`true`, now)) +
       (await blankEvents(trx, workspaceId, sql`true`, now));
@@ -170,6 +166,42 @@ export async function purgeWorkspace(
         .where("workspace_id", "=", workspaceId),
     );
     return { kind: "done", rows };
+  });
+}
+
+/** Locks a deleted workspace's row to the end of the transaction. A workspace that was never created is gone too. */
+async function holdWorkspace(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+): Promise<"held" | "busy" | "gone"> {
+  const { rows } = await sql`select 1 from workspaces
+    where workspace_id = ${workspaceId}::uuid and deleted_at is not null and purged_at is null
+    for update skip locked`.execute(trx);
+  if (rows.length > 0) return "held";
+  const row = await trx
+    .selectFrom("workspaces")
+    .select("purged_at")
+    .where("workspace_id", "=", workspaceId)
+    .executeTakeFirst();
+  return row === undefined || row.purged_at !== null ? "gone" : "busy";
+}
+
+/** Removes what the directory still has of an erased workspace, and records that it is erased. False if another process did. */
+export async function finishWorkspacePurge(
+  db: CloudDatabase,
+  workspaceId: string,
+  now: Millis,
+): Promise<boolean> {
+  return await asPurge(db, {}, async (trx) => {
+    for (const table of ["pairing_sessions", "person_workspaces"] as const)
+      await trx.deleteFrom(table).where("workspace_id", "=", workspaceId).execute();
+    const { numUpdatedRows } = await trx
+      .updateTable("workspace_directory")
+      .set({ purged_at: now })
+      .where("workspace_id", "=", workspaceId)
+      .where("purged_at", "is", null)
+      .executeTakeFirstOrThrow();
+    return numUpdatedRows > 0n;
   });
 }
 
@@ -256,12 +288,7 @@ export async function purgeOrganisation(
 /** Lists every workspace that a person was ever a member of, directly or through an organisation. */
 export async function workspacesOfPerson(db: CloudDatabase, userId: string): Promise<readonly string[]> {
   return await asPurge(db, { userId }, async (trx) => {
-    const own = await trx
-      .selectFrom("memberships")
-      .select("workspace_id")
-      .where("user_id", "=", userId)
-      .execute();
-    const found = new Set(own.map(({ workspace_id }) => workspace_id));
+    const found = new Set(await workspacesOfMember(trx, userId));
     const organisations = await trx
       .selectFrom("organisation_members")
       .select("organisation_id")
@@ -270,7 +297,7 @@ export async function workspacesOfPerson(db: CloudDatabase, userId: string): Pro
     for (const { organisation_id } of organisations) {
       await enterOrganisation(trx, organisation_id);
       const workspaces = await trx
-        .selectFrom("workspaces")
+        .selectFrom("workspace_directory")
         .select("workspace_id")
         .where("organisation_id", "=", organisation_id)
         .execute();
@@ -283,7 +310,7 @@ export async function workspacesOfPerson(db: CloudDatabase, userId: string): Pro
 /**
  * Erases part of what a deleted account left in one workspace: the bodies of its requests, the columns of its requests that
  * describe a person, its keys, machines and invitations, and texts in views and events. Tokens and costs remain, under an
- * account id that no longer leads to a name. The membership is deleted last, since the workspace is found through it.
+ * account id that no longer leads to a name.
  */
 export async function purgeAccountIn(
   db: CloudDatabase,
@@ -291,8 +318,11 @@ export async function purgeAccountIn(
   workspaceId: string,
   now: Millis,
 ): Promise<PurgeStep> {
-  return await asPurge(db, { userId, workspaceId }, async (trx): Promise<PurgeStep> => {
-    if (!(await holdDeleted(trx, "account", userId))) return { kind: "busy" };
+  return await asPurge(db, { workspaceId }, async (trx): Promise<PurgeStep> => {
+    // Only so that two processes do not wait for each other: each step deletes what is still there.
+    const { rows: locks } = await sql<{ held: boolean }>`
+      select pg_try_advisory_xact_lock(hashtextextended(${userId}::text, 0)) as held`.execute(trx);
+    if (locks[0]?.held !== true) return { kind: "busy" };
     for (const table of ["request_body_versions", "request_bodies"] as const) {
       const bodies = await deleteBatch(
         trx,
@@ -368,6 +398,7 @@ export async function finishAccount(db: CloudDatabase, userId: string, now: Mill
   return await asPurge(db, { userId }, async (trx): Promise<PurgeStep> => {
     if (!(await holdDeleted(trx, "account", userId))) return { kind: "busy" };
     await trx.deleteFrom("organisation_members").where("user_id", "=", userId).execute();
+    await trx.deleteFrom("person_workspaces").where("user_id", "=", userId).execute();
     await trx.deleteFrom("pairing_sessions").where("user_id", "=", userId).execute();
     await trx
       .updateTable("checkout_consent_records")
@@ -384,17 +415,13 @@ export async function finishAccount(db: CloudDatabase, userId: string, now: Mill
   });
 }
 
-/** Deletes what ended long ago and names a person: pairings and invitations. Returns the number of rows. */
+/** Deletes pairings that ended long ago. Returns the number of rows. */
 export async function purgeEnded(db: CloudDatabase, now: Millis): Promise<number> {
   return await asPurge(db, {}, async (trx) => {
-    const handshakes = await trx
+    const { numDeletedRows } = await trx
       .deleteFrom("pairing_sessions")
       .where("expires_at", "<", now - 86_400_000)
       .executeTakeFirstOrThrow();
-    const invitations = await trx
-      .deleteFrom("invitations")
-      .where("expires_at", "<", now - INVITATION_KEPT_MS)
-      .executeTakeFirstOrThrow();
-    return Number(handshakes.numDeletedRows + invitations.numDeletedRows);
+    return Number(numDeletedRows);
   });
 }

@@ -3,6 +3,7 @@ import type { Plan } from "../../core/values/plan.ts";
 import type { RecordFields } from "../../core/values/record-fields.ts";
 import type { CalendarDate, Millis } from "../../core/values/time.ts";
 import type { CloudColumn, REQUEST_COLUMNS } from "./request-columns.ts";
+import type { TaskDetails, TaskKind } from "./tasks.ts";
 
 /** `int8` and `numeric`: read as text, written as an integer. */
 type Integer = ColumnType<string, string | number | bigint, string | number | bigint>;
@@ -47,6 +48,17 @@ export interface CloudSchema {
     created_at: Millis;
     removed_at: Nullable<Millis>;
   };
+  /** Which workspaces an organisation has. */
+  workspace_directory: {
+    workspace_id: string;
+    organisation_id: string;
+    deleted_at: Nullable<Millis>;
+    purged_at: Nullable<Millis>;
+  };
+  /** Which workspaces a person joined, or may have joined. */
+  person_workspaces: { user_id: string; workspace_id: string };
+  /** Unfinished work, see `tasks.ts`. */
+  tasks: { kind: TaskKind; task_id: string; details: TaskDetails[TaskKind]; due_at: Millis };
   workspaces: {
     workspace_id: string;
     organisation_id: string;
@@ -132,6 +144,9 @@ export interface CloudSchema {
     decided_by: Nullable<string>;
     decided_at: Nullable<Millis>;
     consumed_at: Nullable<Millis>;
+    /** The poll that is storing the machine's key. */
+    claim: Nullable<string>;
+    claimed_at: Nullable<Millis>;
   };
   requests: RequestRow;
   request_bodies: { workspace_id: string; request_id: string } & BodySideColumns<"request"> &

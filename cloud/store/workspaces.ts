@@ -1,5 +1,6 @@
-import type { Selectable } from "kysely";
+import type { Selectable, Transaction } from "kysely";
 import type { Plan } from "../../core/values/plan.ts";
+import { workspacesOf, workspacesOfMember } from "./directory.ts";
 import { readMembershipRole } from "./members.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { type OrganisationRole, readOrganisationRole } from "./organisations.ts";
@@ -47,7 +48,7 @@ export async function findWorkspaceAccess(
   userId: string,
   workspaceId: string,
 ): Promise<WorkspaceAccess | null> {
-  return await inScope(db, { workspaceId, userId }, async (trx) => {
+  return await inScope(db, { workspaceId }, async (trx) => {
     const workspace = await trx
       .selectFrom("workspaces")
       .select(ACCESS_COLUMNS)
@@ -61,46 +62,49 @@ export async function findWorkspaceAccess(
   });
 }
 
-/** Lists the workspaces that a person can access, by name. */
+/** Lists the workspaces that a person can access, by name. Reads each on its own; the directory says which. */
 export async function listWorkspaces(db: CloudDatabase, userId: string): Promise<readonly WorkspaceAccess[]> {
   return await inScope(db, { userId }, async (trx) => {
-    const memberships = await trx
-      .selectFrom("memberships")
-      .select(["workspace_id", "role"])
-      .where("user_id", "=", userId)
-      .where("removed_at", "is", null)
-      .execute();
+    const ids = new Set(await workspacesOfMember(trx, userId));
     const organisations = await trx
       .selectFrom("organisation_members")
       .select(["organisation_id", "role"])
       .where("user_id", "=", userId)
       .where("removed_at", "is", null)
       .execute();
-    const workspaces = new Map<string, AccessRow>();
-    const select = () => trx.selectFrom("workspaces").select(ACCESS_COLUMNS).where("deleted_at", "is", null);
     for (const { organisation_id: id, role } of organisations) {
       if (role === "member") continue;
       await enterOrganisation(trx, id);
-      for (const row of await select().where("organisation_id", "=", id).execute())
-        workspaces.set(row.workspace_id, row);
+      for (const workspaceId of await workspacesOf(trx, id)) ids.add(workspaceId);
     }
-    const ids = memberships.map(({ workspace_id }) => workspace_id);
-    if (ids.length > 0) {
-      await showWorkspaces(trx, ids);
-      for (const row of await select().where("workspace_id", "in", ids).execute())
-        workspaces.set(row.workspace_id, row);
-    }
-    const roleIn = new Map(memberships.map((row) => [row.workspace_id, row.role]));
+    if (ids.size === 0) return [];
+    await showWorkspaces(trx, [...ids]);
+    const rows = await Promise.all([...ids].map((id) => readWithRole(trx, id, userId)));
     const roleOf = new Map(organisations.map((row) => [row.organisation_id, row.role]));
-    const found = [...workspaces.values()].flatMap((row) => {
-      const roles = {
-        workspace: roleIn.get(row.workspace_id) ?? null,
-        organisation: roleOf.get(row.organisation_id) ?? null,
-      };
-      return toAccess(row, roles) ?? [];
+    const found = rows.flatMap((row) => {
+      if (row === undefined) return [];
+      const organisation = roleOf.get(row.organisation_id) ?? null;
+      return toAccess(row, { workspace: row.role, organisation }) ?? [];
     });
     return found.sort((one, other) => one.name.localeCompare(other.name, "en"));
   });
+}
+
+/** Reads a workspace in service with the person's role as its member. */
+async function readWithRole(trx: Transaction<CloudSchema>, workspaceId: string, userId: string) {
+  return await trx
+    .selectFrom("workspaces as w")
+    .leftJoin("memberships as m", (join) =>
+      join
+        .onRef("m.workspace_id", "=", "w.workspace_id")
+        .on("m.user_id", "=", userId)
+        .on("m.removed_at", "is", null),
+    )
+    .select(ACCESS_COLUMNS.map((column) => `w.${column}` as const))
+    .select("m.role")
+    .where("w.workspace_id", "=", workspaceId)
+    .where("w.deleted_at", "is", null)
+    .executeTakeFirst();
 }
 
 /** Returns the access that a person's roles give; null for none. */

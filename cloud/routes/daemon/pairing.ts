@@ -73,6 +73,7 @@ export const pairingHandlers = {
 } satisfies Partial<ApiHandlers>;
 
 async function toResult({ accounts }: CloudParts, found: PairingPoll): Promise<PairingPollResponse> {
+  if (found.status === "claimed") return { status: "pending" };
   if (found.status !== "approved") return { status: found.status };
   const { token, workspace, userId, promptHashKey } = found;
   const names = await readNames(accounts, [userId]).catch(() => new Map<string, string>());
@@ -88,7 +89,7 @@ async function toResult({ accounts }: CloudParts, found: PairingPoll): Promise<P
 function newKey(parts: CloudParts, workspaceId: string): FreshKey {
   const { token, hash, prefix } = mintToken("sync", workspaceId, parts.randomBytes, parts.sha256);
   const promptHashKey = parts.randomBytes(32);
-  return { keyId: newId(parts), machineId: newId(parts), token, tokenHash: hash, prefix, promptHashKey };
+  return { keyId: newId(parts), token, tokenHash: hash, prefix, promptHashKey };
 }
 
 /** Creates a code of 40 random bits: the low five of each byte, so that every character is equally likely. */

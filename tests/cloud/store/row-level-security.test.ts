@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { sql } from "kysely";
+import { TABLE_PLACES } from "../../../cloud/store/table-places.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
 import { describeOnEngines, type TestDatabase } from "../kit/engines.ts";
 import { OTHER, TENANT_ROWS, WORKSPACE } from "../kit/tenant-rows.ts";
@@ -15,14 +16,15 @@ async function fill({ db }: TestDatabase): Promise<void> {
 }
 
 describeOnEngines("row-level security", (engine) => {
-  it("covers every table with a workspace_id except the pairing sessions", async () => {
+  it("covers every table of a workspace", async () => {
     const { db, close } = await engine.open();
     const { rows } = await sql<{ relname: string; forced: boolean }>`
       select relname, relrowsecurity and relforcerowsecurity as forced from pg_class
       where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace
         and exists (select from pg_attribute where attrelid = pg_class.oid and attname = 'workspace_id')
       order by relname`.execute(db);
-    const covered = rows.filter(({ relname }) => relname !== "pairing_sessions");
+    const places: Readonly<Record<string, string>> = TABLE_PLACES;
+    const covered = rows.filter(({ relname }) => places[relname] === "distributed");
     assert.deepEqual(
       covered.map(({ relname }) => relname),
       TENANT_ROWS.map(([table]) => table).sort(),

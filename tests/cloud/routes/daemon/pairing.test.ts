@@ -257,8 +257,11 @@ describeOnEngines("pairing, in parallel", (engine) => {
       const tickets = [await start(rig), await start(rig)];
       for (const { code } of tickets) assert.ok(await decide(rig, workspace, code, true));
       const polls = Array.from({ length: 200 }, (_, at) => poll(rig, tickets[at % 2]?.pollToken ?? ""));
-      const statuses = (await Promise.all(polls)).map(({ status }) => status).sort();
-      assert.deepEqual(statuses, [...Array(2).fill("approved"), ...Array(198).fill("failed")]);
+      const statuses = (await Promise.all(polls)).map(({ status }) => status);
+      // A poll that comes while another one stores the key comes too early.
+      for (const status of statuses) assert.match(status, /^(?:approved|failed|pending)$/);
+      assert.equal(statuses.filter((status) => status === "approved").length, 2);
+      for (const { pollToken } of tickets) assert.equal((await poll(rig, pollToken)).status, "failed");
     }
     const active = await rig.db
       .selectFrom("sync_keys")

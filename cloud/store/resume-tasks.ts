@@ -1,0 +1,38 @@
+import type { Millis } from "../../core/values/time.ts";
+import { finishDeletion, finishLeaving } from "./deletions.ts";
+import { finishAcceptance, forgetInvitation } from "./invitations.ts";
+import type { CloudDatabase } from "./open-database.ts";
+import { finishRoleChange, finishWorkspace } from "./organisations.ts";
+import { endTask, listDueTasks, postponeTask, type Task, type TaskKind } from "./tasks.ts";
+
+type Resume<K extends TaskKind> = (db: CloudDatabase, task: Task<K>, now: Millis) => Promise<unknown>;
+
+/** How each kind of task is resumed. Erasures need the key store too: `continueErasures()`. */
+const RESUME: { readonly [K in Exclude<TaskKind, "erase_prompts">]: Resume<K> } = {
+  create_workspace: finishWorkspace,
+  delete_workspace: finishDeletion,
+  accept_invitation: finishAcceptance,
+  change_organisation_role: (db, task) => finishRoleChange(db, task, true),
+  leave_organisations: finishLeaving,
+  forget_invitation: async (db, task, now) => {
+    const dueAt = await forgetInvitation(db, task, now);
+    await (dueAt === null ? endTask(db, task) : postponeTask(db, task, dueAt));
+  },
+};
+
+/**
+ * Resumes the tasks that are due: those whose process ended, and those for later. Several processes may do so at once. A task that fails
+ * stays, and the first error is thrown after the others.
+ */
+export async function resumeTasks(db: CloudDatabase, now: Millis): Promise<void> {
+  const errors: unknown[] = [];
+  for (const task of await listDueTasks(db, Object.keys(RESUME) as TaskKind[], now)) {
+    const resume = RESUME[task.kind as keyof typeof RESUME] as Resume<TaskKind>;
+    try {
+      await resume(db, task, now);
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
+}
