@@ -94,7 +94,7 @@ function selectPage(
         ${matchRequests(filters)}${found}${after === null ? sql`` : isAfter(after, key)}
       order by ${order("", key)} limit ${limit + 1}
     ) r
-    left join machines m on m.workspace_id = r.workspace_id and m.machine_id = r.machine_id
+    left join machines m on m.workspace_id = ${workspaceId}::uuid and m.machine_id = r.machine_id
     order by ${order("r.", key === null ? null : "r.sort_key")}`;
 }
 
