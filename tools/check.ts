@@ -11,6 +11,7 @@ const steps: readonly [name: string, command: string, limitMinutes: number][] = 
   ["types of core alone", "tsc -p tsconfig.core.json", 3],
   ["project rules", 'node --test --test-reporter=dot "tests/project/*.test.ts"', 5],
   ["test", "npm test --silent", 40],
+  ["statements of the cloud", "npm run --silent check:statements", 15],
   ["coverage of core", "npm run --silent coverage", 10],
   ["test:deno", "npm run --silent test:deno", 25],
   ["test:bun", "npm run --silent test:bun", 15],

@@ -11,7 +11,8 @@ export interface Violation {
     | "insert_select"
     | "volatile_insert"
     | "cast_of_set"
-    | "set_config";
+    | "set_config"
+    | "spans_places";
   /** The table or the function. */
   readonly subject: string;
 }
@@ -50,6 +51,23 @@ export function checkStatement(tree: unknown): readonly Violation[] {
   const found: Violation[] = [];
   visit(tree, { bound: new Set(), expressions: new Set() }, found);
   return found;
+}
+
+/** Checks a transaction, by the trees of its statements: it writes on the coordinator or in a workspace, not in both. */
+export function checkTransaction(trees: readonly unknown[]): readonly Violation[] {
+  const written = [...new Set(trees.flatMap(writtenTables))];
+  const places = new Set(written.map(isDistributed));
+  return places.size > 1 ? [{ rule: "spans_places", subject: written.join(", ") }] : [];
+}
+
+function writtenTables(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(writtenTables);
+  if (!isNode(value)) return [];
+  const own = QUERIES.slice(1).flatMap((kind) => {
+    const query = value[kind];
+    return isNode(query) ? [String((query.relation as Node).relname)] : [];
+  });
+  return [...own, ...Object.values(value).flatMap(writtenTables)];
 }
 
 const QUERIES = ["SelectStmt", "UpdateStmt", "DeleteStmt", "InsertStmt"] as const;
@@ -169,9 +187,10 @@ function checkInsert(query: Node, found: Violation[]): void {
   const table = String((query.relation as Node).relname);
   const select = isNode(query.selectStmt) ? ((query.selectStmt.SelectStmt ?? {}) as Node) : {};
   const values = listOf(select.valuesLists);
-  if (values.length === 0) found.push({ rule: "insert_select", subject: table });
+  if (values.length === 0 && isDistributed(table)) found.push({ rule: "insert_select", subject: table });
   for (const name of callsIn(query)) {
-    if (VOLATILE.has(name)) found.push({ rule: "volatile_insert", subject: `${name} into ${table}` });
+    if (VOLATILE.has(name) && isDistributed(table))
+      found.push({ rule: "volatile_insert", subject: `${name} into ${table}` });
   }
   if (!isDistributed(table)) return;
   const at = listOf(query.cols).findIndex(

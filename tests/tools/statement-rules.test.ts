@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { loadParser } from "../../tools/statement-parser.ts";
-import { checkStatement } from "../../tools/statement-rules.ts";
+import { checkStatement, checkTransaction } from "../../tools/statement-rules.ts";
 
 /** A statement with the rules that it breaks. */
 const ROWS: readonly (readonly [statement: string, broken: readonly string[]])[] = [
@@ -64,4 +64,38 @@ describe("checkStatement()", () => {
       assert.deepEqual(found, broken);
     });
   }
+});
+
+describe("checkTransaction()", () => {
+  let parse: (statement: string) => unknown;
+  before(async () => {
+    parse = await loadParser();
+  });
+
+  it("accepts writes in a workspace, or on the coordinator, and reads of both", () => {
+    for (const statements of [
+      [
+        "update machines set label = $1 where workspace_id = $2",
+        "delete from sync_keys where workspace_id = $2",
+      ],
+      ["insert into tasks (kind) values ('x')", "update organisations set name = 'x'"],
+      ["select 1 from organisations for update", "delete from budgets where workspace_id = $1"],
+    ]) {
+      assert.deepEqual(checkTransaction(statements.map(parse)), []);
+    }
+  });
+
+  it("refuses writes in both, also in a common table expression", () => {
+    const subject = "organisations, machines";
+    const [one, other] = [
+      "update organisations set name = 'x'",
+      "delete from machines where workspace_id = $1",
+    ];
+    for (const statements of [
+      [one, other],
+      [one, `with gone as (${other} returning 1) select * from gone`],
+    ]) {
+      assert.deepEqual(checkTransaction(statements.map(parse)), [{ rule: "spans_places", subject }]);
+    }
+  });
 });

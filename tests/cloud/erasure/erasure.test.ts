@@ -6,7 +6,7 @@ import { continueErasures, erasePrompts } from "../../../cloud/erasure/run-erasu
 import { verifyWorkspaceLedgers } from "../../../cloud/ledger/verify-ledgers.ts";
 import { newId } from "../../../cloud/new-id.ts";
 import { openBody } from "../../../cloud/store/body-cipher.ts";
-import { beginErasure, eraseBatch, listErasures } from "../../../cloud/store/erasures.ts";
+import { beginErasure, eraseBatch, isInService, listErasures } from "../../../cloud/store/erasures.ts";
 import { RESUME_AFTER_MS } from "../../../cloud/store/tasks.ts";
 import { hashText } from "../../../core/values/hash-text.ts";
 import { type CloudRig, createRig, type TestWorkspace } from "../kit/cloud-rig.ts";
@@ -216,6 +216,14 @@ describeOnEngines("an erasure of prompts", (engine) => {
       .where("kind", "=", "prompts_erased")
       .execute();
     assert.deepEqual(events, [{ actor_user_id: workspace.userId }]);
+  });
+
+  it("knows which workspaces are in service", async () => {
+    const { id } = await rig.addWorkspace();
+    assert.ok(await isInService(rig.db, id));
+    await rig.db.updateTable("workspaces").set({ deleted_at: 1 }).where("workspace_id", "=", id).execute();
+    assert.ok(!(await isInService(rig.db, id)));
+    assert.ok(!(await isInService(rig.db, rig.uuid())));
   });
 
   it("fails for a body whose key is missing although it was not destroyed", async () => {

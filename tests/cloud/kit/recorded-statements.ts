@@ -3,16 +3,18 @@ import { join } from "node:path";
 import process from "node:process";
 import type { CompiledQuery, Dialect, Driver } from "kysely";
 
-/** The folder in which each test process writes the statements that the store executed; `npm run check:statements` sets it. */
-const FOLDER = "METER_TEST_STATEMENTS";
+/** The folder in which each test process writes the transactions of the store; `npm run check:statements` sets it. */
+const FOLDER = process.env.METER_TEST_STATEMENTS;
+
+/** Whether this run records statements. Only those on PostgreSQL are recorded, so suites on PGlite do not run. */
+export const RECORDS_STATEMENTS: boolean = FOLDER !== undefined;
 
 const seen = new Set<string>();
 
-/** Returns the dialect; if the folder is set, one that writes each different statement of the store once. */
+/** Returns the dialect; if the folder is set, one that writes each different transaction of the store once, as a list of statements. */
 export function recordingDialect(dialect: Dialect): Dialect {
-  const folder = process.env[FOLDER];
-  if (folder === undefined) return dialect;
-  const path = join(folder, `${process.pid}.jsonl`);
+  if (FOLDER === undefined) return dialect;
+  const path = join(FOLDER, `${process.pid}.jsonl`);
   return { ...dialect, createDriver: () => recordingDriver(dialect.createDriver(), path) };
 }
 
@@ -23,14 +25,18 @@ function recordingDriver(driver: Driver, path: string): Driver {
       const connection = await driver.acquireConnection(options);
       // A test's own statements run without a role of the store.
       let inStore = false;
+      const statements = new Set<string>();
       const executeQuery = connection.executeQuery.bind(connection);
       connection.executeQuery = async <Row>(query: CompiledQuery) => {
         if (query.parameters.some((each) => each === "meter_app" || each === "meter_purge")) inStore = true;
-        if (/^(?:begin|commit|rollback)/.test(query.sql)) inStore = false;
-        if (inStore && !seen.has(query.sql)) {
-          seen.add(query.sql);
-          appendFileSync(path, `${JSON.stringify(query.sql)}\n`);
+        if (/^(?:begin|commit|rollback)/.test(query.sql)) {
+          const text = JSON.stringify([...statements]);
+          if (statements.size > 0 && !seen.has(text)) appendFileSync(path, `${text}\n`);
+          seen.add(text);
+          statements.clear();
+          inStore = false;
         }
+        if (inStore) statements.add(query.sql);
         return await executeQuery<Row>(query);
       };
       return connection;

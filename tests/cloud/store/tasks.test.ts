@@ -7,7 +7,7 @@ import { continueErasures, erasePrompts } from "../../../cloud/erasure/run-erasu
 import { verifyWorkspaceLedgers } from "../../../cloud/ledger/verify-ledgers.ts";
 import { runPurge } from "../../../cloud/purge/run-purge.ts";
 import { deleteWorkspace, leaveAllOrganisations } from "../../../cloud/store/deletions.ts";
-import { acceptInvitation, addInvitation } from "../../../cloud/store/invitations.ts";
+import { acceptInvitation, addInvitation, renewInvitation } from "../../../cloud/store/invitations.ts";
 import { DIRECTORY_TRIGGERS } from "../../../cloud/store/migrations/0021-directory.ts";
 import {
   changeOrganisationRole,
@@ -294,4 +294,28 @@ describeOnEngines("work whose steps are in several places", (engine) => {
       }
     });
   }
+
+  it("stores a renewed invitation as long as one that begins when it is renewed", async () => {
+    await purgeOthers(rig);
+    const { workspaceIds, owner } = await makeWorld(rig);
+    const [workspaceId, invitationId] = [workspaceIds[1], rig.uuid()];
+    const now = () => ({ userId: owner, now: rig.clock.now() });
+    const fresh = { email: "zoe@example.com", role: "member", tokenHash: randomBytes(32) } as const;
+    await addInvitation(rig.db, workspaceId, { invitationId, ...fresh }, now());
+    const dayMs = 86_400_000;
+    const isStored = async () => {
+      await resume(rig);
+      const { rows } =
+        await sql`select 1 from invitations where invitation_id = ${invitationId}::uuid`.execute(rig.db);
+      return rows.length > 0;
+    };
+    rig.clock.advance(6 * dayMs);
+    assert.ok(await renewInvitation(rig.db, workspaceId, invitationId, randomBytes(32), now()));
+    rig.clock.advance(7 * dayMs + PURGE_DELAY_MS - dayMs);
+    assert.ok(await isStored());
+    rig.clock.advance(dayMs);
+    assert.ok(await isStored());
+    rig.clock.advance(1);
+    assert.ok(!(await isStored()));
+  });
 });
