@@ -5,6 +5,7 @@ import { erasePrompts } from "../../cloud/erasure/run-erasure.ts";
 import { verifyWorkspaceLedgers, type WorkspaceHeads } from "../../cloud/ledger/verify-ledgers.ts";
 import { listDeletedSubject, listDue, runPurge } from "../../cloud/purge/run-purge.ts";
 import { compactDatabase } from "../../cloud/store/compact.ts";
+import { distributeCloud, readAllTotals } from "../../cloud/store/distribute.ts";
 import { type ErasureScope, isInService } from "../../cloud/store/erasures.ts";
 import type { CloudDatabase } from "../../cloud/store/open-database.ts";
 import type { PurgeSubject } from "../../cloud/store/purge.ts";
@@ -32,6 +33,8 @@ const clock = systemClock;
  */
 export const ADMINISTRATION = {
   migrate: ({ db }: AdministrationParts, _: object) => prepareDatabase(db, () => {}),
+  distribute: ({ db }: AdministrationParts, _: object) => distributeCloud(db),
+  table_totals: ({ db }: AdministrationParts, _: object) => readAllTotals(db),
   create_user: async ({ db, accounts }: AdministrationParts, account: NewAccount) =>
     await createUser({ db, clock, randomBytes: createRandomBytes(), accounts: await accounts() }, account),
   set_plan: ({ db }: AdministrationParts, input: { workspaceId: string; plan: Plan }) =>

@@ -1,3 +1,4 @@
+import { distributeNewTables } from "../../cloud/store/distribute.ts";
 import { migrateCloud } from "../../cloud/store/migrate.ts";
 import type { CloudDatabase } from "../../cloud/store/open-database.ts";
 import { seedRates } from "../../cloud/store/rates.ts";
@@ -8,6 +9,8 @@ import { loadBundledRates } from "../../core/pricing/bundled-rates.ts";
 /** Migrates the tables to this version and stores the bundled rates. Returns the names of the migrations that ran. */
 export async function prepareDatabase(db: CloudDatabase, log: CloudLog): Promise<readonly string[]> {
   const steps = await migrateCloud(db, Date.now());
+  // On a cluster, tables of a new version are distributed too.
+  if (steps.length > 0) await distributeNewTables(db);
   for (const migration of steps) log({ event: "cloud.migrated", migration });
   const rates = await seedRates(db, loadBundledRates(), Date.now());
   if (rates > 0) log({ event: "cloud.rates_seeded", rates, provenance_date: BUNDLED_RATES_DATE });

@@ -13,7 +13,6 @@ import type { CloudEnv } from "../ports.ts";
 import { listWorkspaces, type WorkspaceAccess } from "../store/workspaces.ts";
 import { renderSignOut } from "./layout.ts";
 import { findSignedInPerson, type PageEnv, readForm, redirectToSignIn } from "./page-parts.ts";
-import { renderViewMenu } from "./saved-views-page.ts";
 import { sellsPlans } from "./sells-plans.ts";
 
 /** A signed-in person and the workspaces they can access. */
@@ -87,10 +86,7 @@ export async function answerPage(
   } else answer = await get?.(call);
   if (answer === undefined) throw new TypeError(`the page ${path} does not answer ${context.req.method}`);
   if (answer instanceof Response) return answer;
-  // A form's answer has no address to save.
-  const views = isPost ? "" : await renderViewMenu(call, path);
-  const page = { ...answer, controls: html`${views}${answer.controls ?? ""}` };
-  return await context.html(renderPage(call, page, groups), answer.status ?? 200);
+  return await context.html(renderPage(call, answer, groups), answer.status ?? 200);
 }
 
 function renderPage(call: PageCall, page: FramedPage, groups: readonly (readonly WorkspacePage[])[]): Html {

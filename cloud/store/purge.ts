@@ -34,7 +34,6 @@ export const DELETED_WITH_WORKSPACE = [
   "limit_readings",
   "coverage_hours",
   "daemon_runs",
-  "saved_views",
   "budget_warnings",
   "budgets",
   "sync_keys",
@@ -387,7 +386,6 @@ async function purgePlace(
     sql`delete from sync_keys where ${inWorkspace} and user_id = ${userId}`,
     sql`delete from invitations where ${inWorkspace} and accepted_by = ${userId}`,
     sql`delete from prompt_view_tickets where ${inWorkspace} and viewer_user_id = ${userId}`,
-    sql`delete from saved_views where ${inWorkspace} and user_id = ${userId}`,
     sql`delete from memberships where ${inWorkspace} and user_id = ${userId}`,
   ]) {
     await statement.execute(trx);

@@ -8,7 +8,9 @@ import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { cloudExitCodeTable } from "../../../cli/meter-cloud/cloud-exit-codes.ts";
 import { version } from "../../../cli/program/version.ts";
 import { setPlan } from "../../../cloud/accounts/admin.ts";
+import { distributionSql } from "../../../cloud/store/distribute.ts";
 import { CLOUD_MIGRATIONS } from "../../../cloud/store/migrate.ts";
+import { TABLE_PLACES } from "../../../cloud/store/table-places.ts";
 import { BUNDLED_RATES_DATE } from "../../../core/pricing/bundled-rates.data.ts";
 import { emptyHead } from "../../../core/privacy/ledger/chain.ts";
 import { appendPromptView } from "../../../core/privacy/ledger/prompt-view-chain.ts";
@@ -115,6 +117,29 @@ describeOnPostgres("meter-cloud's commands", (engine) => {
     });
     const seeded = await runCloudWords(["rates", "seed", "--json"], env);
     assert.deepEqual(JSON.parse(seeded.stdout), { added: 0, provenance_date: BUNDLED_RATES_DATE });
+    await close();
+  });
+
+  it("migrate --distribute needs Citus, --print prints its SQL without a database, --totals counts every table", async () => {
+    const { close, url } = await engine.open();
+    const env = { METER_CLOUD_HOME: folder, DATABASE_URL: url ?? "" };
+    const migrate = (...words: string[]) => runCloudWords(["migrate", ...words], env);
+    const refused = await migrate("--distribute");
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /^meter-cloud: The database has no Citus extension.*\nAdd it on every node/);
+    const unreachable = { ...env, DATABASE_URL: "postgres://127.0.0.1:1/none" };
+    const printed = await runCloudWords(["migrate", "--distribute", "--print"], unreachable);
+    assert.equal(
+      printed.stdout,
+      `${distributionSql()
+        .map((text) => `${text};`)
+        .join("\n")}\n`,
+    );
+    const totals = JSON.parse((await migrate("--totals")).stdout);
+    assert.deepEqual(Object.keys(totals), Object.keys(TABLE_PLACES).sort());
+    assert.deepEqual([totals.requests.rows, totals.requests.cost_pico_usd], ["0", "0"]);
+    assert.deepEqual(totals.cloud_migrations, { rows: String(CLOUD_MIGRATIONS.length) });
+    assert.equal((await migrate("--print")).code, 2);
     await close();
   });
 

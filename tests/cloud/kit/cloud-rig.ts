@@ -174,6 +174,12 @@ export async function createRig(
           created_at: now,
         })
         .execute();
+      // A cluster has no triggers that do this.
+      await test.db
+        .insertInto("workspace_directory")
+        .values({ workspace_id: id, organisation_id: organisationId })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
       const workspace = { id, organisationId, userId, machineId, token: "" };
       await rig.addMember(workspace, userId);
       await insertMachine(workspace, machineId, "laptop");
@@ -207,6 +213,11 @@ export async function createRig(
       await test.db
         .insertInto("memberships")
         .values({ workspace_id: workspace.id, user_id: userId, role, created_at: clock.now() })
+        .execute();
+      await test.db
+        .insertInto("person_workspaces")
+        .values({ workspace_id: workspace.id, user_id: userId })
+        .onConflict((conflict) => conflict.doNothing())
         .execute();
     },
     async addMachine(workspace, hostname = "desktop") {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";
-import { after, before, it } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { describeOnPostgres, type Engine, type TestDatabase } from "./engines.ts";
+import { CITUS_URL, describeOnPostgres, type Engine, type TestDatabase } from "./engines.ts";
 
 const LONGEST_MS = 60_000;
 
@@ -41,3 +41,9 @@ describeOnPostgres("a run of one suite of a file", () => {
     assert.ok(!existsSync(folder));
   });
 });
+
+if (CITUS_URL === null) {
+  describe("the suites of the cloud, on Citus: NOT TESTED: METER_TEST_CITUS_URL names no cluster", {
+    skip: true,
+  }, () => {});
+}

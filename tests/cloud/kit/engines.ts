@@ -9,12 +9,14 @@ import { type Dialect, sql } from "kysely";
 import { systemClock } from "../../../adapters/clock/system-clock.ts";
 import { openPgliteInMemory } from "../../../adapters/postgres/pglite.ts";
 import { openPostgres, type PostgresServerOptions } from "../../../adapters/postgres/postgres-server.ts";
+import { distributeCloud } from "../../../cloud/store/distribute.ts";
 import { CLOUD_MIGRATIONS, migrateCloud } from "../../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
 import type { PostgresDatabase } from "../../../core/ports/postgres.ts";
+import { createClusterDatabase, dropClusterDatabase } from "./citus-cluster.ts";
 import { createPglitePool, type Lease, type PglitePool } from "./pglite-pool.ts";
 import { missingPostgres, type PostgresServer, startPostgres } from "./postgres-server.ts";
-import { recordingDialect } from "./recorded-statements.ts";
+import { RECORDS_STATEMENTS, recordingDialect } from "./recorded-statements.ts";
 
 /** A migrated, empty database. */
 export interface TestDatabase {
@@ -28,7 +30,7 @@ export interface TestDatabase {
 
 /** The argument of a suite: opens databases on one engine. */
 export interface Engine {
-  readonly name: "pglite" | "postgres15";
+  readonly name: "pglite" | "postgres15" | "citus";
   open(options?: PostgresServerOptions): Promise<TestDatabase>;
   /** Null on PGlite. */
   readonly server: () => SuiteServer | null;
@@ -45,23 +47,32 @@ interface EngineOptions {
   ownServer?: boolean;
 }
 
-/** Runs a suite on PGlite and on PostgreSQL 15; if the latter is not available, reports the reason. */
+/**
+ * Runs a suite on PGlite and on PostgreSQL 15; if the latter is not available, reports the reason. Also on a cluster, if
+ * `METER_TEST_CITUS_URL` names one.
+ */
 export function describeOnEngines(
   name: string,
   suite: (engine: Engine) => void,
   options: EngineOptions = {},
 ): void {
-  pool ??= createPglitePool();
-  describe(`${name}, on PGlite`, () => suite(pgliteEngine()));
+  if (!RECORDS_STATEMENTS) {
+    pool ??= createPglitePool();
+    describe(`${name}, on PGlite`, () => suite(pgliteEngine()));
+  }
   describeOnPostgres(name, suite, options);
 }
 
-/** Runs a suite on PostgreSQL 15 only, because it needs several connections at once. */
+/** Runs a suite on PostgreSQL 15 and on a cluster only, because it needs several connections at once. */
 export function describeOnPostgres(
   name: string,
   suite: (engine: Engine) => void,
   { ownServer = false }: EngineOptions = {},
 ): void {
+  // A suite that changes a server of its own has no place on a shared cluster.
+  if (CITUS_URL !== null && !ownServer) {
+    describe(`${name}, on Citus`, () => suite(citusEngine(CITUS_URL)));
+  }
   const missing = missingPostgres();
   if (missing !== null) {
     // The reason is in the name, since Deno shows no reason for a skip.
@@ -105,6 +116,29 @@ export function describeOnPostgres(
       },
     });
   });
+}
+
+/** The coordinator of a cluster, as a superuser, with the extension and its workers in that database; null for none. */
+export const CITUS_URL: string | null = process.env.METER_TEST_CITUS_URL ?? null;
+
+/** Opens databases on a cluster, each distributed. The nodes accept connections of the URL's user and of the roles. */
+function citusEngine(url: string): Engine {
+  return {
+    name: "citus",
+    server: () => null,
+    open: async (options) => {
+      const name = newDatabaseName();
+      const database = await connect(await createClusterDatabase(url, name), options);
+      await migrateCloud(database.db, 0);
+      const outcome = await distributeCloud(database.db);
+      if (outcome.kind !== "distributed") throw new Error(`${url} is no cluster: ${outcome.kind}`);
+      const close = async () => {
+        await database.close();
+        await dropClusterDatabase(url, name).catch(() => {});
+      };
+      return { ...database, close };
+    },
+  };
 }
 
 /** Servers of the suites in this process; the last suite stops its server. */
