@@ -90,7 +90,7 @@ describe("meter budget", () => {
       ["set", "a", "1 USD", "--thresholds", "half"],
       /Invalid value for --thresholds: half\. Expected: whole numbers in percent, such as 50,80,100\.\n/,
     ],
-    [["set", "a", "1 USD", "--reserve"], /--reserve and --fail-closed need --block/],
+    [["set", "a", "1 USD", "--reserve"], /--fail-closed and --on-exceed cut need --block/],
     [
       ["lift", "a", "--for", "forever"],
       /Invalid value for --for: forever\. Expected: a duration of up to 31d, such as 1h\.\n/,
