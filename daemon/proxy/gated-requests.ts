@@ -1,5 +1,9 @@
 import type { Socket } from "node:net";
-import { type PendingRequest, requestsProtocolSwitch } from "../../core/metering/exchange/framing.ts";
+import {
+  type PendingRequest,
+  RELAY_HEADERS,
+  requestsProtocolSwitch,
+} from "../../core/metering/exchange/framing.ts";
 import { headerValue, type RequestHead, type ResponseHead } from "../../core/metering/exchange/head.ts";
 import {
   createMessageReader,
@@ -159,6 +163,7 @@ export function createGatedRequests(link: GatedLink): GatedRequests {
 
 /** Reads the responses, which show which requests have been answered. */
 const createResponseSink = (state: () => GatedState): ResponseSink => ({
+  keeps: RELAY_HEADERS,
   pendingRequest: () => state().pending[0] ?? null,
   informational: () => state().responseCut.informational(),
   started: () => state().responseCut.started(),

@@ -1,4 +1,4 @@
-import { type HeaderList, headerValue, type RequestHead, type ResponseHead } from "./head.ts";
+import { type HeaderList, headerValue, keepHeaders, type RequestHead, type ResponseHead } from "./head.ts";
 import { isUnreadable, type Unreadable } from "./unreadable.ts";
 
 /** How a body ends: after a number of bytes (0 for no body), after its last chunk, or when the connection closes. */
@@ -72,3 +72,9 @@ function declaredFraming(headers: HeaderList, version: string): number | "chunke
 
 const CONTENT_LENGTH = "content-length";
 const TRANSFER_ENCODING = "transfer-encoding";
+
+/** The headers that the relay of a message depends on: its framing, what it waits for, switches to, and the kind of its body. */
+export const RELAY_HEADERS = keepHeaders(
+  ...[CONTENT_LENGTH, TRANSFER_ENCODING, "expect", "upgrade"],
+  ...["content-type", "content-encoding", "sec-websocket-extensions"],
+);

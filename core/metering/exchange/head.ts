@@ -50,8 +50,17 @@ export function findHeadEnd(bytes: Uint8Array, start: number, from: number): num
   return -1;
 }
 
+/** Which header lines a reader keeps: the bit of the length of each name. All lines are checked. */
+export type HeaderFilter = number;
+
+/** Returns the filter of these names, which may also keep others of their lengths. Names have at most 31 characters. */
+export const keepHeaders = (...names: readonly string[]): HeaderFilter =>
+  names.reduce((bits, { length }) => bits | (1 << length), 0);
+
+const KEEP_ALL: HeaderFilter = -1;
+
 /** Parses a complete request head including its empty line. Anything outside the grammar of RFC 9112 is unreadable. */
-export function readRequestHead(raw: Uint8Array): RequestHead | Unreadable {
+export function readRequestHead(raw: Uint8Array, keeps: HeaderFilter = KEEP_ALL): RequestHead | Unreadable {
   const methodEnd = endOfToken(raw, 0);
   if (methodEnd === 0 || raw[methodEnd] !== SPACE) return refuse(raw, methodEnd, "bad_request_line");
   const targetStart = methodEnd + 1;
@@ -63,27 +72,46 @@ export function readRequestHead(raw: Uint8Array): RequestHead | Unreadable {
   const text = decodeLatin1(raw);
   const version = text.slice(targetEnd + 1, lineEnd);
   if (!isKnownVersion(version)) return { unreadable: "bad_http_version" };
-  const headers = readHeaderLines(raw, text, lineEnd + 2);
+  const headers = readHeaderLines(raw, text, lineEnd + 2, keeps);
   if (isUnreadable(headers)) return headers;
   return { method: text.slice(0, methodEnd), target: text.slice(targetStart, targetEnd), version, headers };
 }
 
 /** Parses a complete response head including its empty line. A missing reason phrase is allowed, as in other clients. */
-export function readResponseHead(raw: Uint8Array): ResponseHead | Unreadable {
+export function readResponseHead(raw: Uint8Array, keeps: HeaderFilter = KEEP_ALL): ResponseHead | Unreadable {
   const lineEnd = endOfText(raw, 0);
   if (!isLineEnd(raw, lineEnd)) return refuse(raw, lineEnd, "bad_status_line");
   const text = decodeLatin1(raw);
-  const [, version, status, reason = ""] = STATUS_LINE.exec(text.slice(0, lineEnd)) ?? [];
-  if (version === undefined) return { unreadable: "bad_status_line" };
-  if (!isKnownVersion(version)) return { unreadable: "bad_http_version" };
-  const headers = readHeaderLines(raw, text, lineEnd + 2);
+  const status = statusOf(raw, lineEnd);
+  const version = text.slice(0, STATUS_AT - 1);
+  if (status === null || !isKnownVersion(version))
+    return {
+      unreadable: status === null || !/^HTTP\/\d\.\d$/.test(version) ? "bad_status_line" : "bad_http_version",
+    };
+  const headers = readHeaderLines(raw, text, lineEnd + 2, keeps);
   if (isUnreadable(headers)) return headers;
-  return { status: Number(status), reason, version, headers };
+  return { status, reason: text.slice(Math.min(REASON_AT, lineEnd), lineEnd), version, headers };
 }
 
-const STATUS_LINE = /^(HTTP\/\d\.\d) ([1-9]\d\d)(?: (.*))?$/;
+/** Where a status line has its status and its reason: after `HTTP/1.1 ` and `200 `. */
+const STATUS_AT = 9;
+const REASON_AT = 13;
 
-function readHeaderLines(raw: Uint8Array, text: string, from: number): HeaderList | Unreadable {
+/** Reads ` 200 ` or, at the end of the line, ` 200`. */
+function statusOf(raw: Uint8Array, lineEnd: number): number | null {
+  const isOpen = lineEnd === REASON_AT - 1 || (lineEnd > REASON_AT - 1 && raw[REASON_AT - 1] === SPACE);
+  if (!isOpen || raw[STATUS_AT - 1] !== SPACE) return null;
+  const [first, second, third] = [raw[9]! - 0x30, raw[10]! - 0x30, raw[11]! - 0x30];
+  const areDigits = first >= 1 && first <= 9 && second >= 0 && second <= 9 && third >= 0 && third <= 9;
+  return areDigits ? 100 * first + 10 * second + third : null;
+}
+
+function readHeaderLines(
+  raw: Uint8Array,
+  text: string,
+  from: number,
+  keeps: HeaderFilter,
+): HeaderList | Unreadable {
   const headers: (readonly [string, string])[] = [];
   let at = from;
   while (!isLineEnd(raw, at)) {
@@ -92,11 +120,13 @@ function readHeaderLines(raw: Uint8Array, text: string, from: number): HeaderLis
     if (nameEnd === at || raw[nameEnd] !== COLON) return refuse(raw, nameEnd, "bad_header_name");
     const lineEnd = endOfText(raw, nameEnd + 1);
     if (!isLineEnd(raw, lineEnd)) return refuse(raw, lineEnd, "bad_header_name");
-    let valueStart = nameEnd + 1;
-    let valueEnd = lineEnd;
-    while (valueStart < valueEnd && isBlank(raw[valueStart]!)) valueStart++;
-    while (valueEnd > valueStart && isBlank(raw[valueEnd - 1]!)) valueEnd--;
-    headers.push([text.slice(at, nameEnd), text.slice(valueStart, valueEnd)]);
+    if (keeps === KEEP_ALL || (nameEnd - at < 32 && (keeps >>> (nameEnd - at)) & 1)) {
+      let valueStart = nameEnd + 1;
+      let valueEnd = lineEnd;
+      while (valueStart < valueEnd && isBlank(raw[valueStart]!)) valueStart++;
+      while (valueEnd > valueStart && isBlank(raw[valueEnd - 1]!)) valueEnd--;
+      headers.push([text.slice(at, nameEnd), text.slice(valueStart, valueEnd)]);
+    }
     at = lineEnd + 2;
   }
   return headers;

@@ -10,6 +10,7 @@ import {
 } from "./framing.ts";
 import {
   findHeadEnd,
+  type HeaderFilter,
   type RequestHead,
   type ResponseHead,
   readRequestHead,
@@ -49,6 +50,8 @@ export interface RequestSink extends MessageSink {
 
 /** Receives the events of the response direction, and supplies the pending request. */
 export interface ResponseSink extends MessageSink {
+  /** Which headers the heads have; the framing's must be among them. Absent: all. */
+  readonly keeps?: HeaderFilter;
   /** Returns the request of the current response; null if there is none. Called once per head. */
   pendingRequest(): PendingRequest | null;
   /** An interim response (1xx except 101). The final response is still pending. */
@@ -121,7 +124,7 @@ function createResponseReader(sink: ResponseSink): MessageReader {
   return createEngine(sink, {
     skipsBlankLines: false,
     open(raw) {
-      const head = readResponseHead(raw);
+      const head = readResponseHead(raw, sink.keeps);
       if (isUnreadable(head)) return head;
       const request = sink.pendingRequest();
       if (request === null) return { unreadable: "response_without_request" };

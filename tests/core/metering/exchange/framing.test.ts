@@ -1,11 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import fc from "fast-check";
 import {
+  RELAY_HEADERS,
   requestFraming,
   requestsProtocolSwitch,
   responseFraming,
 } from "../../../../core/metering/exchange/framing.ts";
-import type { HeaderList } from "../../../../core/metering/exchange/head.ts";
+import {
+  type HeaderList,
+  headerValue,
+  readRequestHead,
+  readResponseHead,
+} from "../../../../core/metering/exchange/head.ts";
+import { isUnreadable } from "../../../../core/metering/exchange/unreadable.ts";
 
 function headersOf(lines: string): HeaderList {
   return lines === ""
@@ -134,5 +142,38 @@ describe("requestsProtocolSwitch()", () => {
     assert.equal(requestsProtocolSwitch(head("CONNECT", "")), true);
     assert.equal(requestsProtocolSwitch(head("GET", "UPGRADE: websocket")), true);
     assert.equal(requestsProtocolSwitch(head("GET", "Host: a")), false);
+  });
+});
+
+describe("RELAY_HEADERS", () => {
+  const encode = (lines: readonly string[]) => new TextEncoder().encode(`${lines.join("\r\n")}\r\n\r\n`);
+  const lines = fc.array(
+    fc.constantFrom(
+      ...["Content-Length: 5", "content-length: 5", "CONTENT-LENGTH: 6", "Transfer-Encoding: chunked"],
+      ...["Upgrade: websocket", "Expect: 100-continue", "Content-Type: text/event-stream", "X-Request-Id: 1"],
+      ...["Date: today", "Content-Encoding: gzip", "bad header: 1", `${"x".repeat(40)}: long`, "A: b\u0001"],
+    ),
+    { maxLength: 5 },
+  );
+
+  it("keep what the framing of a head depends on, and every check of it", () => {
+    fc.assert(
+      fc.property(lines, (fields) => {
+        const request = encode(["POST / HTTP/1.1", ...fields]);
+        const response = encode(["HTTP/1.1 200 OK", ...fields]);
+        const framings = [undefined, RELAY_HEADERS].map((keeps) => {
+          const [asked, answered] = [readRequestHead(request, keeps), readResponseHead(response, keeps)];
+          if (isUnreadable(asked) || isUnreadable(answered)) return [asked, answered];
+          const pending = { method: "POST", requestsProtocolSwitch: requestsProtocolSwitch(asked) };
+          const names = ["expect", "upgrade", "content-type", "content-encoding"];
+          return [
+            requestFraming(asked),
+            responseFraming(answered, pending),
+            ...names.map((name) => headerValue(asked.headers, name)),
+          ];
+        });
+        assert.deepEqual(framings[0], framings[1]);
+      }),
+    );
   });
 });
