@@ -46,6 +46,8 @@ export interface FramedPage {
   readonly main: Html;
   /** The exports of the view. */
   readonly tools?: Html | "";
+  /** How often the live parts are fetched again on a host without events, in milliseconds. Default: never. */
+  readonly refreshMs?: number;
 }
 
 /** The files that all pages load. A cloud has more. */
@@ -58,7 +60,7 @@ export const FRAME_POLICY =
 
 /** Renders a page with its navigation. */
 export function renderFrame(host: PageHost, page: FramedPage): Html {
-  const { heading, title, address, back, controls = "", main, tools = "" } = page;
+  const { heading, title, address, back, controls = "", main, tools = "", refreshMs } = page;
   const { base, account } = host;
   return renderDocument({
     title: `${title === undefined ? "" : `${title} · `}${heading} · meter`,
@@ -85,7 +87,7 @@ ${tools}
 </main>
 <footer class="end-notes">
 <p>${host.footer}</p>
-<p id="live" role="status"${host.eventsPath === null ? "" : html` data-events="${host.eventsPath}"`}></p>
+<p id="live" role="status"${host.eventsPath === null ? "" : html` data-events="${host.eventsPath}"`}${refreshMs === undefined ? "" : html` data-refresh="${refreshMs}"`}></p>
 <button type="button" id="keys" data-script hidden>Keyboard shortcuts: on</button>
 <p id="status" class="hidden" role="status"></p>
 </footer>

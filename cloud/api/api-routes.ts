@@ -35,6 +35,7 @@ import {
   limitsUploadSchema,
 } from "../../core/wire/limit-readings.ts";
 import { BATCH_MAX_BYTES, batchRequestSchema, batchResponseSchema } from "../../core/wire/metadata-batch.ts";
+import { workspaceNowSchema } from "../../core/wire/now.ts";
 import {
   pairingDecisionSchema,
   pairingPollRequestSchema,
@@ -225,6 +226,12 @@ export const API_ROUTES = {
     caller: "person",
     workspace: {},
     answers: { 200: limitsSchema },
+  },
+  "GET /v1/workspaces/:ws/now": {
+    summary: "Show the sums of today and of the last hour by minute, with today's coverage; supports ETag",
+    caller: "person",
+    workspace: {},
+    answers: { 200: workspaceNowSchema, 304: null },
   },
   "GET /v1/workspaces/:ws/coverage": {
     summary:

@@ -5,6 +5,7 @@ import { parseInstant } from "../../core/wire/instant.ts";
 import { type LimitsResponse, limitsSchema } from "../../core/wire/limit-readings.ts";
 import { renderState } from "../../pages/states.ts";
 import { type LimitWindow, renderLimits } from "../../pages/views/limits.ts";
+import type { OrRefusal } from "../http/read-payload.ts";
 import { readRoute } from "./page-api.ts";
 import { toolsOf } from "./page-tools.ts";
 import type { PageAnswer, PageCall } from "./workspace-page.ts";
@@ -16,22 +17,32 @@ const PATH = "/limits";
  * so each machine's readings stand for themselves. A cloud has no history of them and so no forecast.
  */
 export async function showLimits(call: PageCall): Promise<PageAnswer> {
-  const answer = await readRoute(call, PATH, limitsSchema);
-  if (!answer.ok) return answer.refusal;
-  const { now } = call.place;
-  const windows = answer.value.limits
-    .map((reading) => ({ limit: toReading(reading), machine: reading.machine_name }))
-    .filter(({ limit }) => isLimitListed(limit, now))
-    .sort((one, other) => byName(one.machine, other.machine) || compareLimits(one.limit, other.limit))
-    .map(({ limit, machine }): LimitWindow => ({ ...toLimitView(limit, [], now), machine }));
+  const windows = await readWindows(call, () => true);
+  if (!windows.ok) return windows.refusal;
   const main =
-    windows.length > 0
-      ? renderLimits(windows, call.place)
+    windows.value.length > 0
+      ? renderLimits(windows.value, call.place)
       : renderState(
           "No limits received",
           html`A machine sends the limits that providers state if its configuration has <code>preset = "full"</code> or <code>field.limit_readings = true</code> under <code>[cloud.upload]</code>.`,
         );
   return { heading: "Limits", path: PATH, main, tools: toolsOf(call, PATH, {}) };
+}
+
+/** Reads the windows that were seen lately, by machine. */
+export async function readWindows(
+  call: PageCall,
+  isShown: (limit: LimitReading) => boolean,
+): Promise<OrRefusal<readonly LimitWindow[]>> {
+  const answer = await readRoute(call, PATH, limitsSchema);
+  if (!answer.ok) return answer;
+  const { now } = call.place;
+  const windows = answer.value.limits
+    .map((reading) => ({ limit: toReading(reading), machine: reading.machine_name }))
+    .filter(({ limit }) => isLimitListed(limit, now) && isShown(limit))
+    .sort((one, other) => byName(one.machine, other.machine) || compareLimits(one.limit, other.limit))
+    .map(({ limit, machine }): LimitWindow => ({ ...toLimitView(limit, [], now), machine }));
+  return { ok: true, value: windows };
 }
 
 const byName = (one: string, other: string): number => (one < other ? -1 : one === other ? 0 : 1);

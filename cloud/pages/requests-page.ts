@@ -210,7 +210,7 @@ async function countRequests(
   return own === undefined ? answer.value.totals.requests : own.count(answer.value.totals);
 }
 
-async function readSenders(
+export async function readSenders(
   { accounts }: PageCall["env"]["parts"],
   rows: readonly TraceRow[],
 ): Promise<ReadonlyMap<string, RequestSender>> {

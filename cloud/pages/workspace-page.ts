@@ -7,6 +7,7 @@ import type { Html } from "../../pages/html.ts";
 import type { PagePlace } from "../../pages/page-place.ts";
 import { checkStanding } from "../access/authorise.ts";
 import type { ApiRoute } from "../api/api-routes.ts";
+import { etagOf, matchesEtag } from "../http/etag.ts";
 import { problem } from "../http/problem.ts";
 import type { OrRefusal } from "../http/read-payload.ts";
 import type { CloudEnv } from "../ports.ts";
@@ -86,7 +87,19 @@ export async function answerPage(
   } else answer = await get?.(call);
   if (answer === undefined) throw new TypeError(`the page ${path} does not answer ${context.req.method}`);
   if (answer instanceof Response) return answer;
-  return await context.html(renderPage(call, answer, groups), answer.status ?? 200);
+  const html = renderPage(call, answer, groups);
+  return answer.refreshMs === undefined
+    ? await context.html(html, answer.status ?? 200)
+    : await answerUnlessCurrent(call, (await html).toString());
+}
+
+/** Answers with a page that the browser asks for again and again: 304 if it has not changed since. */
+async function answerUnlessCurrent({ env, context }: PageCall, text: string): Promise<Response> {
+  const etag = etagOf(text, env.parts.sha256);
+  context.header("etag", etag);
+  return matchesEtag(context.req.header("if-none-match"), etag)
+    ? context.body(null, 304)
+    : await context.html(text);
 }
 
 function renderPage(call: PageCall, page: FramedPage, groups: readonly (readonly WorkspacePage[])[]): Html {

@@ -9,6 +9,7 @@ import { changeKeys, showKeys } from "./keys-page.ts";
 import { showLimits } from "./limits-page.ts";
 import { changeMachines, showMachines } from "./machines-page.ts";
 import { changeMembers, showMembers } from "./members-page.ts";
+import { showNow } from "./now-page.ts";
 import { redirectTo } from "./page-parts.ts";
 import { showPeople } from "./people-page.ts";
 import { downloadCertificate, erasePromptsOnPage, showPrivacy } from "./privacy-page.ts";
@@ -32,6 +33,7 @@ const showAudit = (call: PageCall): Response =>
 /** Every page of a workspace, in the groups and the order of the navigation. */
 export const WORKSPACE_PAGES: readonly (readonly WorkspacePage[])[] = [
   [
+    { path: "/now", name: "Now", get: showNow },
     usagePage("/", "Overview"),
     usagePage("/explore", "Explore"),
     { path: "/sessions", name: "Sessions", get: showSessions },

@@ -20,6 +20,7 @@ import { pairingDecisionHandlers } from "./people/pairing-decisions.ts";
 import { settingsHandlers } from "./people/settings.ts";
 import { auditHandlers } from "./reads/audit.ts";
 import { consentHandlers } from "./reads/checkout-consent.ts";
+import { nowHandlers } from "./reads/now.ts";
 import { optimisationHandlers } from "./reads/optimisation.ts";
 import { promptViewHandlers } from "./reads/prompt-views.ts";
 import { reportHandlers } from "./reads/reports.ts";
@@ -52,6 +53,7 @@ export const API_HANDLERS: ApiHandlers = {
   ...keyHandlers,
   ...reportHandlers,
   ...usageHandlers,
+  ...nowHandlers,
   ...optimisationHandlers,
   ...sessionHandlers,
   ...traceHandlers,

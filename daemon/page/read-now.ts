@@ -28,7 +28,10 @@ export async function readNow(ports: ApiPorts): Promise<NowAnswer> {
   return {
     today: await readTotal(ports, today, now),
     lastHour: await readTotal(ports, now - MINUTES * MINUTE_MS, now),
-    coveragePermille: summariseCoverage(store.coverage.read({ from: today, to: now + 1 })).permille,
+    coverage: {
+      ...summariseCoverage(store.coverage.read({ from: today, to: now + 1 })),
+      unknown_machines: 0,
+    },
     calls: await Promise.all(
       running.slice(0, MAX_CALLS).map(async ({ provider, model, runningMs, program }) => ({
         provider,

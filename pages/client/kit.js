@@ -22,9 +22,11 @@ const announce = (text) => {
 /** @type {AbortController | null} */
 let loading = null;
 
-/** @param {string} address @param {AbortSignal} [signal] */
-const load = async (address, signal) => {
-  const answer = await fetch(address, { headers: { accept: "text/html" }, ...(signal && { signal }) });
+/** @param {string} address @param {AbortSignal} signal */
+const load = async (address, signal) =>
+  parse(await fetch(address, { headers: { accept: "text/html" }, signal }));
+/** @param {Response} answer */
+const parse = async (answer) => {
   if (!/^text\/html/.test(answer.headers.get("content-type") ?? "")) throw new TypeError("not a page");
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 };
@@ -311,12 +313,23 @@ addEventListener("scroll", hideTip, { passive: true });
 // Live parts.
 let waiting = false;
 let pauseMs = LIVE_PAUSE_MS;
+/** The address of the last live update, and the validator of its answer. */
+let [refreshed, etag] = ["", ""];
 const refresh = async () => {
   waiting = false;
   if (loading || document.hidden) return;
   const began = performance.now();
+  const address = location.href;
   try {
-    const fresh = await load(location.href);
+    const answer = await fetch(address, {
+      headers: { accept: "text/html", ...(refreshed === address && etag && { "if-none-match": etag }) },
+    });
+    // As to the sign-in.
+    if (answer.redirected) return location.reload();
+    showRefreshed("Live");
+    if (answer.status === 304) return;
+    const fresh = await parse(answer);
+    [refreshed, etag] = [address, answer.headers.get("etag") ?? ""];
     document.title = fresh.title;
     const parts = all("[data-live]");
     // As after the first call.
@@ -330,10 +343,16 @@ const refresh = async () => {
     }
     prepare();
   } catch {
-    // The event source reports it.
+    // An event source reports it itself.
+    showRefreshed("Not connected");
   } finally {
     pauseMs = Math.max(LIVE_PAUSE_MS, 10 * (performance.now() - began));
   }
+};
+/** Says whether a page without events is current. @param {string} text */
+const showRefreshed = (text) => {
+  const live = byId("live");
+  if (live?.dataset.refresh && live.textContent !== text) live.textContent = text;
 };
 const soon = () => {
   if (waiting || document.hidden) return;
@@ -383,3 +402,5 @@ const first = byId("main");
 if (first) history.replaceState(null, "", shortAddress(first, location.href));
 prepare();
 connect();
+const refreshMs = Number(byId("live")?.dataset.refresh);
+if (refreshMs > 0) setInterval(soon, refreshMs);

@@ -1,13 +1,12 @@
 import { html } from "hono/html";
 import type { CostSplit } from "../../core/pricing/cost-split.ts";
 import { PICO_USD_PER_USD } from "../../core/pricing/decimal.ts";
-import type { RequestRecord } from "../../core/values/record.ts";
-import { UNKNOWN } from "../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { type Bar, renderBars } from "../chart/bars.ts";
+import { type CoverageFigure, describeCoverageFigure, renderCoverageValue } from "../coverage-figure.ts";
 import { formatSpan, renderUsd } from "../figures.ts";
-import { formatPermille, formatShortUsd } from "../formats.ts";
+import { formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
 import { type PagePlace, pageHref } from "../page-place.ts";
@@ -15,6 +14,7 @@ import { type FirstStep, renderFirstRun } from "../states.ts";
 import { formatTimeOfDay } from "../times.ts";
 import { type LimitWindow, renderLimitTable } from "./limits.ts";
 import { renderRequestTable } from "./request-table.ts";
+import type { RequestSender, ShownRequest } from "./shown-request.ts";
 
 /** Sums of calls with who pays. */
 export interface NowTotal {
@@ -33,13 +33,16 @@ export interface RunningCall {
 export interface NowAnswer {
   readonly today: NowTotal;
   readonly lastHour: NowTotal;
-  /** Tenths of a percent of today's calls that were metered; null without calls. */
-  readonly coveragePermille: number | null;
-  readonly calls: readonly RunningCall[];
+  /** Of today. */
+  readonly coverage: CoverageFigure;
+  /** The calls in flight; null in a cloud, which does not know them. */
+  readonly calls: readonly RunningCall[] | null;
   readonly limits: readonly LimitWindow[];
   /** The last 60 minutes by who pays, the current one last. */
   readonly minutes: readonly { readonly at: Millis; readonly split: CostSplit }[];
-  readonly latest: readonly RequestRecord[];
+  readonly latest: readonly ShownRequest[];
+  /** Who sent the latest requests to a cloud. Absent: this machine did. */
+  readonly senders?: ReadonlyMap<string, RequestSender>;
   /** The steps to the first call; empty if there was one. */
   readonly firstSteps: readonly FirstStep[];
 }
@@ -49,7 +52,7 @@ const EMPTY_CEILING = PICO_USD_PER_USD / 1_000n;
 
 /** Renders the calls in flight and the limits that they may reach. */
 export function renderNow(answer: NowAnswer, place: PagePlace): Html {
-  const { today, lastHour, calls, coveragePermille, limits, latest, firstSteps } = answer;
+  const { today, lastHour, calls, coverage, limits, latest, senders, firstSteps } = answer;
   const tile = (name: string, value: Html | string, note: Html | string) =>
     html`<div><dt>${name}</dt><dd class="value">${value}</dd><dd>${note}</dd></div>`;
   if (firstSteps.length > 0) return html`<div id="first" data-live>${renderFirstRun(firstSteps)}</div>`;
@@ -58,13 +61,13 @@ export function renderNow(answer: NowAnswer, place: PagePlace): Html {
   return html`<dl class="figures" id="figures" data-live>
       ${tile("Spent today", renderUsd(today.split.spentPicoUsd), html`${formatQuantity(today.requests, "call")}${plan(today.split)}`)}
       ${tile("Last hour", renderUsd(lastHour.split.spentPicoUsd), html`${formatQuantity(lastHour.requests, "call")}${plan(lastHour.split)}`)}
-      ${tile("In flight", String(calls.length), calls[0] === undefined ? "no call is running" : `the longest for ${formatSpan(calls[0].runningMs)}`)}
-      ${tile("Coverage today", html`<a href="${pageHref(place.base, "/coverage")}?period=today" class="${coveragePermille === 1000 ? "good" : ""}">${coveragePermille === null ? UNKNOWN : formatPermille(coveragePermille)}</a>`, coveragePermille === null ? "no calls to providers" : "of calls to providers")}
+      ${calls === null ? "" : tile("In flight", String(calls.length), calls[0] === undefined ? "no call is running" : `the longest for ${formatSpan(calls[0].runningMs)}`)}
+      ${tile("Coverage today", renderCoverageValue(coverage, `${pageHref(place.base, "/coverage")}?period=today`), describeCoverageFigure(coverage))}
     </dl>
     <div id="limits" data-live>${limits.length === 0 ? "" : html`<section class="panel" aria-labelledby="limits-title"><div class="head"><h2 id="limits-title">Limits</h2><a href="${pageHref(place.base, "/limits")}">All limits</a></div>${renderLimitTable(limits, place)}</section>`}</div>
-    <div id="running" data-live>${calls.length === 0 ? "" : renderCalls(calls)}</div>
+    <div id="running" data-live>${calls === null ? html`<p class="quiet" data-summary>Calls in flight are known only to their machines: <code>meter top</code></p>` : calls.length === 0 ? "" : renderCalls(calls)}</div>
     <section class="panel" aria-labelledby="hour-title"><div class="head"><h2 id="hour-title">Last 60 minutes</h2><span class="quiet">cost per minute</span></div><div id="minutes" data-live>${renderMinutes(answer, place)}</div></section>
-    <section class="panel" aria-labelledby="latest-title"><div class="head"><h2 id="latest-title">Latest requests</h2><a href="${pageHref(place.base, "/requests")}">All requests</a></div><div id="latest" data-live>${renderRequestTable({ label: "Latest requests", requests: latest }, place)}</div></section>`;
+    <section class="panel" aria-labelledby="latest-title"><div class="head"><h2 id="latest-title">Latest requests</h2><a href="${pageHref(place.base, "/requests")}">All requests</a></div><div id="latest" data-live>${renderRequestTable({ label: "Latest requests", requests: latest, senders }, place)}</div></section>`;
 }
 
 const renderCalls = (calls: readonly RunningCall[]): Html =>

@@ -1,4 +1,4 @@
-import { hashText } from "../../../core/values/hash-text.ts";
+import { etagOf, matchesEtag } from "../../http/etag.ts";
 import type { CurrentRates } from "../../store/rates.ts";
 import type { ApiHandlers } from "../api-call.ts";
 
@@ -12,18 +12,12 @@ export const ratesHandlers = {
     let entry = texts.get(published);
     if (entry === undefined) {
       const text = JSON.stringify(published);
-      entry = { text, etag: `"${hashText(text, parts.sha256)}"` };
+      entry = { text, etag: etagOf(text, parts.sha256) };
       texts.set(published, entry);
     }
     const { text, etag } = entry;
     const headers = { etag, "cache-control": "private, no-cache" };
-    if (matches(context.req.header("if-none-match"), etag)) return context.body(null, 304, headers);
+    if (matchesEtag(context.req.header("if-none-match"), etag)) return context.body(null, 304, headers);
     return context.body(text, 200, { ...headers, "content-type": "application/json" });
   },
 } satisfies Partial<ApiHandlers>;
-
-/** Compares ETags weakly, as a conditional GET does: a compressing proxy may have made the tag weak. */
-function matches(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false;
-  return header.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
-}

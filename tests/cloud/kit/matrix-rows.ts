@@ -163,6 +163,7 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
     }),
     answer: 200,
   },
+  "GET /v1/workspaces/:ws/now": { ...member, send: ws("/now"), answer: 200 },
   "GET /v1/workspaces/:ws/coverage": { ...member, send: ws("/coverage"), answer: 200 },
   "GET /v1/workspaces/:ws/limits": { ...member, send: ws("/limits"), answer: 200 },
   "GET /v1/workspaces/:ws/overview": { ...member, send: ws("/overview"), answer: 200 },

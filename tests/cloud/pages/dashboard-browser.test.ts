@@ -106,6 +106,7 @@ describe("the pages of a workspace's calls in Chromium", {
     assert.equal((await rig.call("POST", "/v1/daemon/limits", full.token, limits)).status, 200);
     assert.equal((await rig.call("POST", "/v1/daemon/coverage", full.token, sampleCoverage())).status, 200);
     const pages = [
+      ["now", "/now"],
       ["coverage", "/coverage"],
       ["machines", "/machines"],
       ["requests", "/requests"],
@@ -146,5 +147,48 @@ describe("the pages of a workspace's calls in Chromium", {
       assert.deepEqual(complaints.filter(isOfPage), [], name);
       await context.close();
     }
+  });
+
+  it("fetch what happens now every 15 s, without what has not changed, and say if they can't", async () => {
+    const workspace = await rig.addWorkspace({ plan: "team" });
+    const person = await rig.personIn(workspace, "member");
+    const send = async (project: string) => {
+      const call = record(rig.uuid(), { requested_at: new Date(START).toISOString(), project });
+      const sent = await json(rig.call("POST", "/v1/requests/batch", workspace.token, batch(call)));
+      assert.equal(sent.accepted, 1);
+    };
+    await send("apollo");
+    const context = await browser.newContext();
+    await context.addCookies([{ name: "session", value: person.token, url: baseUrl }]);
+    const page = await context.newPage();
+    page.setDefaultTimeout(BROWSER_PATIENCE_MS);
+    await page.clock.install();
+    const statuses: number[] = [];
+    page.on("response", (answer) => {
+      if (answer.url().endsWith("/now")) statuses.push(answer.status());
+    });
+    await page.goto(`${baseUrl}/w/${workspace.id}/now`);
+    const poll = async () => {
+      const answered = page.waitForResponse((answer) => answer.url().endsWith("/now"));
+      await page.clock.fastForward(16_000);
+      await answered;
+    };
+    await poll();
+    await page.getByText("Live", { exact: true }).waitFor();
+    await poll();
+    assert.deepEqual(statuses, [200, 200, 304]);
+    assert.equal(await page.getByText("hermes").count(), 0);
+    await send("hermes");
+    await poll();
+    await page.getByText("hermes").first().waitFor();
+    assert.match((await page.locator("#figures").textContent()) ?? "", /2 calls/);
+    await context.setOffline(true);
+    await page.clock.fastForward(16_000);
+    await page.getByText("Not connected", { exact: true }).waitFor();
+    await context.setOffline(false);
+    await context.clearCookies();
+    await page.clock.fastForward(16_000);
+    await page.waitForURL(/\/sign-in/);
+    await context.close();
   });
 });

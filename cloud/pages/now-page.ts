@@ -1,0 +1,78 @@
+import { isLongWindow } from "../../core/metering/limits/limit-events.ts";
+import type { CostSplit } from "../../core/pricing/cost-split.ts";
+import { retentionFloor } from "../../core/privacy/retention/windows.ts";
+import { parseInstant } from "../../core/wire/instant.ts";
+import type { WorkspaceNow } from "../../core/wire/now.ts";
+import { formatShortUsd } from "../../pages/formats.ts";
+import { renderNow } from "../../pages/views/now.ts";
+import { readWorkspaceNow } from "../routes/reads/now.ts";
+import { reachOf } from "../routes/reads/read-period.ts";
+import { listTraces } from "../store/reads/traces.ts";
+import { readWindows } from "./limits-page.ts";
+import { toolsOf } from "./page-tools.ts";
+import { readSenders } from "./requests-page.ts";
+import { toShownRequest } from "./shown-request.ts";
+import { createUsageHost } from "./usage-pages.ts";
+import type { PageAnswer, PageCall } from "./workspace-page.ts";
+
+const PATH = "/now";
+
+/** The most requests that are listed, and the most limits. */
+const LATEST = 12;
+const MAX_LIMITS = 8;
+
+/** How often the browser asks for changes, in milliseconds. */
+const REFRESH_MS = 15_000;
+
+/**
+ * `GET /w/{ws}/now`: today's spend, the last hour, the limits and the latest requests. Calls in flight are known only to their
+ * machines.
+ */
+export async function showNow(call: PageCall): Promise<PageAnswer> {
+  const { env, workspace, place } = call;
+  const { parts } = env;
+  const from = retentionFloor("traces", reachOf(workspace, place.now));
+  const bounds = {
+    from,
+    to: place.now + 1,
+    after: null,
+    limit: LATEST,
+    query: { filters: [], text: null, sort: "time" },
+  } as const;
+  const [now, windows, latest] = await Promise.all([
+    readWorkspaceNow(parts, workspace),
+    readWindows(call, isLongWindow),
+    listTraces(parts.db, workspace.workspaceId, bounds),
+  ]);
+  if (!windows.ok) return windows.refusal;
+  const limits = windows.value
+    .toSorted((one, other) => (other.used_percent ?? 0) - (one.used_percent ?? 0))
+    .slice(0, MAX_LIMITS);
+  const answer = {
+    today: toTotal(now.today),
+    lastHour: toTotal(now.last_hour),
+    coverage: now.coverage,
+    calls: null,
+    limits,
+    minutes: now.minutes.map(({ at, ...sums }) => ({ at: parseInstant(at) ?? 0, split: toSplit(sums) })),
+    latest: latest.rows.map(toShownRequest),
+    senders: await readSenders(parts, latest.rows),
+    firstSteps: latest.rows.length > 0 ? [] : await createUsageHost(call).firstSteps(),
+  };
+  return {
+    heading: "Now",
+    title: `${formatShortUsd(answer.today.split.spentPicoUsd)} today`,
+    path: PATH,
+    main: renderNow(answer, place),
+    tools: toolsOf(call, PATH, { hasChart: true }),
+    refreshMs: REFRESH_MS,
+  };
+}
+
+const toSplit = (sums: Omit<WorkspaceNow["today"], "requests">): CostSplit => ({
+  spentPicoUsd: BigInt(sums.spent_pico_usd),
+  planUsagePicoUsd: BigInt(sums.plan_usage_pico_usd),
+  unknownBillingPicoUsd: BigInt(sums.unknown_billing_pico_usd),
+});
+
+const toTotal = ({ requests, ...sums }: WorkspaceNow["today"]) => ({ requests, split: toSplit(sums) });
