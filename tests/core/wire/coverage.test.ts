@@ -63,7 +63,7 @@ describe("coverageSchema", () => {
     const machine = { machine_id: "m", machine_name: "laptop", metered: 0, seen: 0, counts: [], gaps: [] };
     const answer = {
       ...{ from: "a", to: "b", metered: 0, seen: 0, unknown_machines: 1 },
-      machines: [{ ...machine, state: "unknown" }],
+      machines: [{ ...machine, state: "unknown", has_unknown_requests: true }],
     };
     const parsed = parseWire(coverageSchema, answer);
     assert.ok(parsed.ok);
@@ -71,6 +71,8 @@ describe("coverageSchema", () => {
       [parsed.value.permille, parsed.value.machines[0]?.reported_at, parsed.value.machines[0]?.queued],
       [null, null, null],
     );
-    assert.ok(!parseWire(coverageSchema, { ...answer, machines: [{ ...machine, state: "good" }] }).ok);
+    assert.ok(
+      !parseWire(coverageSchema, { ...answer, machines: [{ ...answer.machines[0], state: "good" }] }).ok,
+    );
   });
 });
