@@ -16,3 +16,8 @@ export function expectRows(affected: number | bigint | undefined, expected: numb
 export async function updateOne(update: { executeTakeFirst(): Promise<UpdateResult> }): Promise<void> {
   expectRows((await update.executeTakeFirst()).numUpdatedRows, 1);
 }
+
+/** Throws a conflict if a query still finds a row that the statements before it must have changed or deleted. */
+export async function expectNoneLeft(left: { executeTakeFirst(): Promise<unknown> }): Promise<void> {
+  expectRows((await left.executeTakeFirst()) === undefined ? 0 : 1, 0);
+}

@@ -39,16 +39,19 @@ async function stampWorkspace(
   change: Change,
 ): Promise<void> {
   const { deletedAt } = softDelete({ deletedAt: null }, change.now);
-  const deleted = await trx
-    .updateTable("workspaces")
-    .set({ deleted_at: deletedAt })
+  const workspace = await trx
+    .selectFrom("workspaces")
+    .select("name")
     .where("workspace_id", "=", workspaceId)
     .where("deleted_at", "is", null)
-    .returning("name")
+    .forUpdate()
     .executeTakeFirst();
   // Deleted by an earlier run, or not created yet: then it is created as deleted.
-  if (deleted === undefined) return;
-  await addAuditEvent(trx, workspaceId, "workspace_deleted", change, { name: deleted.name });
+  if (workspace === undefined) return;
+  await updateOne(
+    trx.updateTable("workspaces").set({ deleted_at: deletedAt }).where("workspace_id", "=", workspaceId),
+  );
+  await addAuditEvent(trx, workspaceId, "workspace_deleted", change, { name: workspace.name });
 }
 
 /** The result of leaving all organisations. If not `ok`, lists those that would be left without an owner. */

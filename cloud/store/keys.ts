@@ -161,6 +161,7 @@ export async function insertKey(trx: Transaction<CloudSchema>, key: NewKey): Pro
       .where("machine_id", "=", key.machineId)
       .where("revoked_at", "is", null)
       .execute();
+    // If the statement was lost, the unique index of active keys refuses the new one.
   }
   await trx
     .insertInto("sync_keys")

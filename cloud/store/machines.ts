@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { DatabaseError } from "../../core/ports/postgres.ts";
 import type { Millis } from "../../core/values/time.ts";
-import { updateOne } from "./affected-rows.ts";
+import { expectNoneLeft, updateOne } from "./affected-rows.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { AuthenticatedKey } from "./keys.ts";
 import { reachesWorkspace } from "./members.ts";
@@ -225,6 +225,14 @@ export async function changeMachineUser(
         .where((where) => where.and(ofMachine))
         .where("revoked_at", "is", null)
         .execute();
+      await expectNoneLeft(
+        trx
+          .selectFrom("sync_keys")
+          .select("key_id")
+          .where((where) => where.and(ofMachine))
+          .where("revoked_at", "is", null)
+          .where("user_id", "!=", userId),
+      );
       const details = { machine_id: machineId, hostname, from_user_id: before, to_user_id: userId };
       await addAuditEvent(trx, workspaceId, "machine_user_changed", change, details);
       return "changed";

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from "kysely";
 import type { Millis } from "../../core/values/time.ts";
-import { expectRows, updateOne } from "./affected-rows.ts";
+import { expectNoneLeft, expectRows, updateOne } from "./affected-rows.ts";
 import { addAuditEvent, type Change, hasAuditEvent } from "./audit-events.ts";
 import { addToDirectory, readDeletedAt, workspacesOf } from "./directory.ts";
 import type { CloudDatabase } from "./open-database.ts";
@@ -294,10 +294,23 @@ export async function endMembership(
 ): Promise<boolean> {
   await revokeKeysOf(trx, workspaceId, userId, ["admin"], now);
   await revokeInvitationsBy(trx, workspaceId, userId, now);
-  const { rows } = await sql`update memberships set removed_at = ${now}::timestamptz
-    where workspace_id = ${workspaceId}::uuid and user_id = ${userId} and removed_at is null
-    returning user_id`.execute(trx);
-  return rows.length > 0;
+  const membership = await trx
+    .selectFrom("memberships")
+    .select("role")
+    .where("workspace_id", "=", workspaceId)
+    .where("user_id", "=", userId)
+    .where("removed_at", "is", null)
+    .forUpdate()
+    .executeTakeFirst();
+  if (membership === undefined) return false;
+  await updateOne(
+    trx
+      .updateTable("memberships")
+      .set({ removed_at: now })
+      .where("workspace_id", "=", workspaceId)
+      .where("user_id", "=", userId),
+  );
+  return true;
 }
 
 /** Revokes a person's keys of these scopes in the workspace, which must be the transaction's scope. */
@@ -316,6 +329,15 @@ export async function revokeKeysOf(
     .where("scope", "in", scopes)
     .where("revoked_at", "is", null)
     .execute();
+  await expectNoneLeft(
+    trx
+      .selectFrom("sync_keys")
+      .select("key_id")
+      .where("workspace_id", "=", workspaceId)
+      .where("user_id", "=", userId)
+      .where("scope", "in", scopes)
+      .where("revoked_at", "is", null),
+  );
 }
 
 /** Revokes the pending invitations that a former admin sent, so that they leave no back door. */
@@ -333,6 +355,15 @@ export async function revokeInvitationsBy(
     .where("accepted_at", "is", null)
     .where("revoked_at", "is", null)
     .execute();
+  await expectNoneLeft(
+    trx
+      .selectFrom("invitations")
+      .select("invitation_id")
+      .where("workspace_id", "=", workspaceId)
+      .where("invited_by", "=", userId)
+      .where("accepted_at", "is", null)
+      .where("revoked_at", "is", null),
+  );
 }
 
 /**

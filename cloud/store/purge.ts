@@ -217,22 +217,19 @@ export async function deleteBatch(
     where workspace_id = ${workspaceId}::uuid and ctid = any (array(
       select ctid from ${sql.table(table)} where ${condition} limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
   const deleted = Number(numAffectedRows ?? 0);
-  if (deleted === 0) {
-    const { rows: left } = await sql`select 1 from ${sql.table(table)} where ${condition} limit 1`.execute(
-      trx,
-    );
-    expectRows(left.length, 0);
-  }
+  if (deleted === 0) await expectNoneIn(trx, table, condition);
   return deleted;
 }
 
 /** Erases the digests of some seals. Their places in the chain remain, and the chain still verifies. */
 async function blankSeals(trx: Transaction<CloudSchema>, workspaceId: string, now: Millis): Promise<number> {
+  const condition = sql`workspace_id = ${workspaceId}::uuid and leaves is not null`;
   const { numAffectedRows } = await sql`update cost_seals set leaves = null, erased_at = ${now}::timestamptz
     where workspace_id = ${workspaceId}::uuid and ctid = any (array(select ctid from cost_seals
-      where workspace_id = ${workspaceId}::uuid and leaves is not null
-      limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
-  return Number(numAffectedRows ?? 0);
+      where ${condition} limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
+  const blanked = Number(numAffectedRows ?? 0);
+  if (blanked === 0) await expectNoneIn(trx, "cost_seals", condition);
+  return blanked;
 }
 
 /** Blanks the texts of prompt views. Their places in the chain, ids and times remain, and the chain still verifies. */
@@ -242,10 +239,12 @@ export async function blankViews(
   condition: RawBuilder<unknown>,
   now: Millis,
 ): Promise<number> {
+  const matches = sql`workspace_id = ${workspaceId}::uuid and erased_at is null and ${condition}`;
   const { numAffectedRows } = await sql`update prompt_views
     set reason = '', consent_grant_id = null, content_salt = null, client_ip = null, user_agent = null, request_sha256 = null, response_sha256 = null,
       erased_at = ${now}::timestamptz
-    where workspace_id = ${workspaceId}::uuid and erased_at is null and ${condition}`.execute(trx);
+    where ${matches}`.execute(trx);
+  await expectNoneIn(trx, "prompt_views", matches);
   return Number(numAffectedRows ?? 0);
 }
 
@@ -256,10 +255,13 @@ export async function blankEvents(
   condition: RawBuilder<unknown>,
   now: Millis,
 ): Promise<number> {
+  const matches = sql`workspace_id = ${workspaceId}::uuid and erased_at is null and details <> '{}'::jsonb
+      and ${condition}`;
   const { numAffectedRows } = await sql`update audit_events
-    set details = '{}'::jsonb, content_salt = null, erased_at = ${now}::timestamptz
-    where workspace_id = ${workspaceId}::uuid and erased_at is null and details <> '{}'::jsonb
-      and ${condition}`.execute(trx);
+    set details = '{}'::jsonb, content_salt = null, erased_at = ${now}::timestamptz where ${matches}`.execute(
+    trx,
+  );
+  await expectNoneIn(trx, "audit_events", matches);
   return Number(numAffectedRows ?? 0);
 }
 
@@ -347,11 +349,13 @@ export async function blankRequests(
 ): Promise<number> {
   const described = sql.raw(PERSONAL_REQUEST_COLUMNS.map((column) => `${column} is not null`).join(" or "));
   const blanked = sql.raw(PERSONAL_REQUEST_COLUMNS.map((column) => `${column} = null`).join(", "));
+  const condition = sql`workspace_id = ${workspaceId}::uuid and ${matches} and (${described})`;
   const { numAffectedRows } = await sql`update requests set ${blanked}
     where workspace_id = ${workspaceId}::uuid and ctid = any (array(select ctid from requests
-      where workspace_id = ${workspaceId}::uuid and ${matches} and (${described})
-      limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
-  return Number(numAffectedRows ?? 0);
+      where ${condition} limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
+  const affected = Number(numAffectedRows ?? 0);
+  if (affected === 0) await expectNoneIn(trx, "requests", condition);
+  return affected;
 }
 
 async function purgePlace(
@@ -377,20 +381,37 @@ async function purgePlace(
       or details ->> 'machine_id' in (select m.machine_id::text from (${ownMachines}) m))`,
     now,
   );
-  await sql`update machines set hostname = '', label = null, fingerprint = null
-    where ${inWorkspace} and user_id = ${userId}`.execute(trx);
-  for (const statement of [
-    sql`delete from limit_readings where ${inWorkspace} and (user_id = ${userId} or machine_id in (${ownMachines}))`,
-    sql`delete from coverage_hours where ${inWorkspace} and machine_id in (${ownMachines})`,
-    sql`delete from daemon_runs where ${inWorkspace} and machine_id in (${ownMachines})`,
-    sql`delete from sync_keys where ${inWorkspace} and user_id = ${userId}`,
-    sql`delete from invitations where ${inWorkspace} and accepted_by = ${userId}`,
-    sql`delete from prompt_view_tickets where ${inWorkspace} and viewer_user_id = ${userId}`,
-    sql`delete from memberships where ${inWorkspace} and user_id = ${userId}`,
-  ]) {
-    await statement.execute(trx);
+  const own = sql`${inWorkspace} and user_id = ${userId}`;
+  await sql`update machines set hostname = '', label = null, fingerprint = null where ${own}`.execute(trx);
+  await expectNoneIn(
+    trx,
+    "machines",
+    sql`${own} and (hostname <> '' or label is not null or fingerprint is not null)`,
+  );
+  const deleted = [
+    ["limit_readings", sql`${inWorkspace} and (user_id = ${userId} or machine_id in (${ownMachines}))`],
+    ["coverage_hours", sql`${inWorkspace} and machine_id in (${ownMachines})`],
+    ["daemon_runs", sql`${inWorkspace} and machine_id in (${ownMachines})`],
+    ["sync_keys", own],
+    ["invitations", sql`${inWorkspace} and accepted_by = ${userId}`],
+    ["prompt_view_tickets", sql`${inWorkspace} and viewer_user_id = ${userId}`],
+    ["memberships", own],
+  ] as const;
+  for (const [table, condition] of deleted) {
+    await sql`delete from ${sql.table(table)} where ${condition}`.execute(trx);
+    await expectNoneIn(trx, table, condition);
   }
   return views + events;
+}
+
+/** Throws a conflict if a table has a row that a statement before must have changed or deleted. */
+async function expectNoneIn(
+  trx: Transaction<CloudSchema>,
+  table: string,
+  condition: RawBuilder<unknown>,
+): Promise<void> {
+  const { rows } = await sql`select 1 from ${sql.table(table)} where ${condition} limit 1`.execute(trx);
+  expectRows(rows.length, 0);
 }
 
 /** Finishes erasing an account after all its workspaces: deletes what belongs to no workspace. */

@@ -3,7 +3,11 @@ import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { verifyWorkspaceLedgers } from "../../../cloud/ledger/verify-ledgers.ts";
+import { runPurge } from "../../../cloud/purge/run-purge.ts";
 import { expectRows, updateOne } from "../../../cloud/store/affected-rows.ts";
+import { leaveAllOrganisations } from "../../../cloud/store/deletions.ts";
+import { DISTRIBUTED_TABLES } from "../../../cloud/store/distribute.ts";
+import { PURGE_DELAY_MS } from "../../../core/privacy/deletion/soft-deletion.ts";
 import { hashText } from "../../../core/values/hash-text.ts";
 import {
   type CloudRig,
@@ -43,6 +47,11 @@ describe("updateOne()", () => {
 /** The tables whose rows a client is told about. A write to another one may affect no row, such as the last use of a key. */
 const WRITES =
   /^\s*(?:insert into|update) "?(requests|usage_hourly|usage_daily|cost_seal_heads|cost_seals|request_bodies|request_body_versions|audit_event_heads|audit_events|prompt_view_heads|prompt_views|prompt_view_tickets|workspaces|machines|memberships)\b/;
+
+/** A write to a table of a workspace. A cluster can lose only those. */
+const IN_WORKSPACE = new RegExp(
+  `^\\s*(?:insert into|update|delete from) "?(?:${DISTRIBUTED_TABLES.join("|")})\\b`,
+);
 
 /** A workspace, its owner, and the ids of three requests. */
 interface Subject {
@@ -179,4 +188,40 @@ describeOnEngines("a write that affects no row, without an error", (engine) => {
       assert.equal((await json(sendRecords({})(rig, who))).accepted, 3);
     });
   }
+
+  it("is found when a person leaves and is purged: no key, membership or text remains, whichever write it is", async () => {
+    const lose = async (lost: number) => {
+      const who = await subject();
+      const { userId } = await rig.personIn(who.workspace, "member");
+      const now = rig.clock.now();
+      await rig.addKey(who.workspace, { scope: "admin", userId });
+      const token = await rig.addKey(who.workspace, {
+        userId,
+        machineId: await rig.addMachine(who.workspace),
+      });
+      await sendRecords({ path: "/canary-left" })(rig, { ...who, workspace: { ...who.workspace, token } });
+      let writes = 0;
+      losses.loses = (statement) => IN_WORKSPACE.test(statement) && writes++ === lost;
+      assert.ok((await leaveAllOrganisations(rig.db, userId, now)).ok);
+      rig.clock.advance(PURGE_DELAY_MS);
+      const report = await runPurge(rig.parts);
+      losses.loses = () => false;
+      assert.ok(report.erased.some(({ id }) => id === userId));
+      const ofPerson = sql`where workspace_id = ${who.workspace.id}::uuid and user_id = ${userId}`;
+      const { rows } = await sql`select
+        (select count(*)::integer from sync_keys ${ofPerson}) as keys,
+        (select count(*)::integer from memberships ${ofPerson}) as memberships,
+        (select count(*)::integer from requests ${ofPerson} and path is not null) as paths,
+        (select count(*)::integer from requests ${ofPerson}) as requests,
+        (select string_agg(kind, ' ') from audit_events where workspace_id = ${who.workspace.id}::uuid) as events`.execute(
+        rig.db,
+      );
+      const expected = { keys: 0, memberships: 0, paths: 0, requests: 3, events: "member_removed" };
+      assert.deepEqual(rows, [expected], `write ${lost}`);
+      return writes;
+    };
+    const writes = await lose(-1);
+    assert.ok(writes >= 12, `${writes} writes`);
+    for (let lost = 0; lost < writes; lost += 1) await lose(lost);
+  });
 });
