@@ -1,6 +1,7 @@
 import { type Context, Hono, type Next } from "hono";
 import { routePath } from "hono/route";
 import { openApiDocument } from "./api/open-api.ts";
+import { createBudgetWatch } from "./budgets/budget-watch.ts";
 import { clientAddress } from "./http/client-address.ts";
 import { problemOf } from "./http/problem.ts";
 import { createLimits } from "./limits/create-limits.ts";
@@ -44,6 +45,7 @@ function createParts(ports: CloudPorts, config: CloudSettings): CloudParts {
     config: settings,
     rates: createRateSource(ports.db, ports.clock),
     limits: createLimits(settings.rateLimits),
+    budgetWatch: ports.budgetWatch ?? createBudgetWatch({ ...ports, baseUrl: settings.baseUrl }),
     addressOf: (context) => {
       const forwardedFor = context.req.header("x-forwarded-for");
       return clientAddress(ports.peerAddress(context.env), forwardedFor, settings.trustedHops);

@@ -8,6 +8,7 @@ import type { CloudMetrics } from "../core/ports/cloud-metrics.ts";
 import type { SendMail } from "../core/ports/mail.ts";
 import type { RandomBytes } from "../core/ports/random.ts";
 import type { Sha256 } from "../core/values/hash.ts";
+import type { BudgetWatch } from "./budgets/budget-watch.ts";
 import type { CloudLimits } from "./limits/create-limits.ts";
 import type { CloudDatabase } from "./store/open-database.ts";
 import type { RateSource } from "./store/rates.ts";
@@ -28,6 +29,8 @@ export interface CloudPorts {
    * Stores the keys of bodies. Default: none; bodies are stored unencrypted, and backups keep deleted ones readable.
    */
   readonly bodyKeys?: BodyKeyStore;
+  /** Checks the thresholds of budgets and emails warnings. Default: one of the app's own, which can't be stopped. */
+  readonly budgetWatch?: BudgetWatch;
   /** Returns the peer's address from the `env` that the server passes to Hono; null if it is unknown. */
   readonly peerAddress: (env: unknown) => string | null;
 }
@@ -75,6 +78,7 @@ export interface CloudParts extends CloudPorts {
   readonly config: CloudConfig;
   readonly rates: RateSource;
   readonly limits: CloudLimits;
+  readonly budgetWatch: BudgetWatch;
   addressOf(context: Context): string | null;
 }
 

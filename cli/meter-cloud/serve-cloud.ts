@@ -7,6 +7,7 @@ import { createRandomBytes, sha256 } from "../../adapters/crypto/node-crypto.ts"
 import { type Peer, type Served, serve } from "../../adapters/http/serve.ts";
 import { createCloudLog } from "../../adapters/log/create-cloud-log.ts";
 import { createCloudMetrics, METRICS_MEDIA_TYPE } from "../../adapters/metrics/create-cloud-metrics.ts";
+import { type BudgetWatch, createBudgetWatch } from "../../cloud/budgets/budget-watch.ts";
 import { createCloud } from "../../cloud/create-cloud.ts";
 import { type Operations, withOperations } from "../../cloud/http/operations.ts";
 import { startPurgeJob } from "../../cloud/purge/purge-job.ts";
@@ -61,6 +62,7 @@ interface Running {
   readonly served: Served;
   readonly baseUrl: string;
   readonly accounts: Accounts<Request, Response>;
+  readonly budgetWatch: BudgetWatch;
 }
 
 async function serveOn(
@@ -99,6 +101,7 @@ async function serveOn(
   await new Promise((resolve) => setTimeout(resolve, server.drain_delay_seconds * 1_000));
   await Promise.all([purge.stop(), control?.close()]);
   await served.close(server.drain_seconds * 1_000);
+  await running.budgetWatch.stop();
   log({ event: "cloud.stopped", drained_ms: Math.round(performance.now() - startedAt) });
 }
 
@@ -122,9 +125,21 @@ async function startServing(
   const metrics = createCloudMetrics(database.pool ?? null);
   const peerAddress = (env: unknown) => (env as Peer | undefined)?.address ?? null;
   const randomBytes = createRandomBytes();
+  const budgetWatch = createBudgetWatch({ db, clock: systemClock, accounts, mail, log, baseUrl });
   const app = createCloud(
     {
-      ...{ db, clock: systemClock, randomBytes, sha256, log, metrics, accounts, mail, peerAddress },
+      ...{
+        db,
+        clock: systemClock,
+        randomBytes,
+        sha256,
+        log,
+        metrics,
+        accounts,
+        mail,
+        peerAddress,
+        budgetWatch,
+      },
       bodyKeys: createBodyKeyFolder(config.bodyKeysFolder),
     },
     toCloudConfig(config.settings, baseUrl),
@@ -135,7 +150,7 @@ async function startServing(
     metricsToken: config.metricsToken,
     trustedHops: server.trusted_hops,
   });
-  return { operations, served, baseUrl, accounts };
+  return { operations, served, baseUrl, accounts, budgetWatch };
 }
 
 /** Converts the settings to the configuration of the app. */

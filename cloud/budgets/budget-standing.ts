@@ -5,8 +5,9 @@ import { parseFleetBudget } from "../../core/budgets/parse-fleet-budget.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant, formatInstantOrNull } from "../../core/wire/instant.ts";
 import type { StoredBudget } from "../store/budgets.ts";
-import { type BudgetTotals, sumBudget } from "../store/reads/budget-sums.ts";
+import { type BudgetTotals, sumBudget, totalsFor } from "../store/reads/budget-sums.ts";
 import type { CloudSchema } from "../store/schema.ts";
+import type { SumCache } from "./sum-cache.ts";
 
 /** A budget with its sum in the current period. */
 export interface BudgetStanding {
@@ -16,13 +17,17 @@ export interface BudgetStanding {
   readonly totals: BudgetTotals;
 }
 
-/** Reads the sums of budgets, apart for one machine. A budget that a newer version stored is left out. */
+/**
+ * Reads the sums of budgets, apart for one machine; with a cache, as of up to `SUM_CACHE_MS` ago. A budget that a newer version stored is
+ * left out.
+ */
 export async function readStandings(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   budgets: readonly StoredBudget[],
   machineId: string | null,
   now: Millis,
+  cache?: SumCache,
 ): Promise<readonly BudgetStanding[]> {
   const standings: BudgetStanding[] = [];
   for (const stored of budgets) {
@@ -30,8 +35,10 @@ export async function readStandings(
     if (!parsed.ok) continue;
     const { budget } = parsed;
     const bounds = budgetPeriod(budget, now);
-    const totals = await sumBudget(trx, workspaceId, stored, budget, bounds, machineId, now);
-    standings.push({ stored, budget, bounds, totals });
+    const load = () => sumBudget(trx, workspaceId, stored, budget, bounds, now);
+    const key = JSON.stringify([workspaceId, stored.budgetId, budget.unit, bounds.from]);
+    const sums = await (cache === undefined ? load() : cache.read(key, load));
+    standings.push({ stored, budget, bounds, totals: totalsFor(sums, machineId) });
   }
   return standings;
 }

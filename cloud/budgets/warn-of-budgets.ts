@@ -2,16 +2,18 @@ import { formatBudgetAmount, usedPercent } from "../../core/budgets/describe-bud
 import { errorName } from "../../core/values/text/describe-error.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
-import type { CloudParts } from "../ports.ts";
+import type { CloudPorts } from "../ports.ts";
 import { claimWarnings, confirmWarnings, warningKey } from "../store/budgets.ts";
 import { findMachineUser } from "../store/machines.ts";
 import { listMembers } from "../store/members.ts";
 import { type BudgetStanding, usedOf } from "./budget-standing.ts";
 
-type WarningParts = Pick<CloudParts, "db" | "accounts" | "mail" | "log" | "clock" | "config">;
+interface WarningParts extends Pick<CloudPorts, "db" | "accounts" | "mail" | "log" | "clock"> {
+  readonly baseUrl: string;
+}
 
 /** A workspace, as an email names it. */
-interface WarnedWorkspace {
+export interface WarnedWorkspace {
   readonly workspaceId: string;
   readonly name: string;
 }
@@ -19,14 +21,15 @@ interface WarnedWorkspace {
 /**
  * Emails a warning for each budget that reached a threshold, once for each threshold, amount and period: to the workspace's
  * administrators, and to the person whose budget it is or who uses the machine. If several thresholds were reached at once, the
- * highest is in the email. `settled` are the warnings that were sent, or tried shortly before.
+ * highest is in the email. `settled` are the warnings that were sent, or tried shortly before. Returns whether nothing failed.
  */
 export async function warnOfBudgets(
   parts: WarningParts,
   workspace: WarnedWorkspace,
   standings: readonly BudgetStanding[],
   settled: ReadonlySet<string>,
-): Promise<void> {
+): Promise<boolean> {
+  let isSent = true;
   for (const standing of standings) {
     const { stored, bounds, budget } = standing;
     if (stored.isPaused) continue;
@@ -37,8 +40,9 @@ export async function warnOfBudgets(
         used * 100n >= budget.limit * BigInt(percent) &&
         !settled.has(warningKey(stored.budgetId, bounds.from, percent, budget.limit)),
     );
-    if (due.length > 0) await warn(parts, workspace, standing, due);
+    if (due.length > 0 && !(await warn(parts, workspace, standing, due))) isSent = false;
   }
+  return isSent;
 }
 
 async function warn(
@@ -46,21 +50,22 @@ async function warn(
   workspace: WarnedWorkspace,
   standing: BudgetStanding,
   due: readonly number[],
-): Promise<void> {
+): Promise<boolean> {
   const { workspaceId } = workspace;
   const { stored, bounds, budget } = standing;
   const reached = { budgetId: stored.budgetId, periodFrom: bounds.from, limit: budget.limit };
   const now = parts.clock.now();
   const thresholds = await claimWarnings(parts.db, workspaceId, { ...reached, thresholds: due }, now);
-  if (thresholds.length === 0) return;
-  const mail = warningMail(standing, Math.max(...thresholds), workspace, parts.config.baseUrl);
+  if (thresholds.length === 0) return true;
+  const mail = warningMail(standing, Math.max(...thresholds), workspace, parts.baseUrl);
   const addresses = await recipients(parts, workspaceId, standing);
   const sent = await Promise.allSettled(addresses.map((to) => parts.mail({ to, ...mail })));
   for (const each of sent)
     if (each.status === "rejected") parts.log({ event: "cloud.mail_failed", reason: errorName(each.reason) });
   // Once one of them has it, nobody gets it twice.
-  if (addresses.length === 0 || sent.some(({ status }) => status === "fulfilled"))
-    await confirmWarnings(parts.db, workspaceId, { ...reached, thresholds }, now);
+  const isSent = addresses.length === 0 || sent.some(({ status }) => status === "fulfilled");
+  if (isSent) await confirmWarnings(parts.db, workspaceId, { ...reached, thresholds }, now);
+  return isSent;
 }
 
 async function recipients(

@@ -49,6 +49,8 @@ export type CloudLogEvent =
    * A failed run of the purge. `reason` is the reason of a `DatabaseError`, or the error's name. The next run tries again.
    */
   | { readonly event: "cloud.purge_failed"; readonly reason: string; readonly code: string | null }
+  /** A failed check of a workspace's budgets, which is tried again. `reason` is as in `cloud.purge_failed`. */
+  | { readonly event: "cloud.budget_check_failed"; readonly reason: string; readonly code: string | null }
   | { readonly event: "cloud.migrated"; readonly migration: string }
   | { readonly event: "cloud.rates_seeded"; readonly rates: number; readonly provenance_date: string };
 
@@ -57,6 +59,7 @@ export const CLOUD_LOG_LEVELS: Readonly<Partial<Record<CloudLogEvent["event"], L
   "cloud.request_failed": "error",
   "cloud.mail_failed": "error",
   "cloud.purge_failed": "error",
+  "cloud.budget_check_failed": "error",
   "cloud.request_answered": "debug",
 };
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createCredentialStore } from "../../adapters/cloud-credentials/credential-store.ts";
 import { type Served, serve } from "../../adapters/http/serve.ts";
+import { SUM_CACHE_MS } from "../../cloud/budgets/sum-cache.ts";
 import type { BudgetView } from "../../daemon/budgets/budget-views.ts";
 import {
   type CloudRig,
@@ -76,7 +77,8 @@ describe("a fleet budget on two daemons", { skip: onNodeOnly, timeout: SUITE_TIM
     assert.equal((await viewOn(one))?.status, "exceeded");
     assert.equal((await viewOn(two))?.spent, "0");
     await one.sync();
-    // A daemon asks at its start.
+    // The cloud answers with the same sum for a while. A daemon asks at its start.
+    rig.clock.advance(SUM_CACHE_MS);
     await two.crash();
     await waitFor("what the other daemon used", async () => (await viewOn(two))?.spent === "3");
     await callUntil(two, "workspace/all");

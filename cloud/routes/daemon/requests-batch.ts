@@ -34,6 +34,7 @@ export const batchHandlers = {
     }
     const accepted = outcomes.filter((outcome) => outcome === "accepted").length;
     const duplicates = outcomes.filter((outcome) => outcome === "duplicate").length;
+    if (accepted > 0) parts.budgetWatch.note({ workspaceId: key.workspaceId, name: key.workspace.name });
     parts.metrics?.recordsIngested({ accepted, duplicates, rejected: rejected.length });
     return answer(200, { accepted, duplicates, rejected });
   },

@@ -20,6 +20,24 @@ export interface BudgetTotals {
   readonly unpricedCalls: number;
 }
 
+/** The sum of a budget in its period by machine, in the unit of its amount. */
+export interface MachineSums {
+  readonly byMachine: ReadonlyMap<string, bigint>;
+  readonly calls: number;
+  readonly unpricedCalls: number;
+}
+
+/** Returns a sum apart for one machine (null: for none). */
+export function totalsFor(
+  { byMachine, calls, unpricedCalls }: MachineSums,
+  machineId: string | null,
+): BudgetTotals {
+  const here = machineId === null ? 0n : (byMachine.get(machineId) ?? 0n);
+  let all = 0n;
+  for (const amount of byMachine.values()) all += amount;
+  return { here, elsewhere: all - here, calls, unpricedCalls };
+}
+
 /** How far ahead of the cloud's clock a request may be to count in a period without an end, milliseconds. */
 const AHEAD_MS = 2 * DAY_MS;
 
@@ -32,7 +50,7 @@ const OF_REQUEST = `(blocked_by is null)::integer as requests, (blocked_by is nu
   case when ${EFFECTIVE_BILLING_SQL} in ('metered', 'credits', 'free') then coalesce(cost_pico_usd, 0) else 0 end as spent`;
 
 /**
- * Sums what a budget counts, apart for one machine (null: for none). Almost all of it comes from the rollups of days and hours, so the cost
+ * Sums what a budget counts, by machine. Almost all of it comes from the rollups of days and hours, so the cost
  * grows with the days, hours and dimensions of the period, not with its requests.
  */
 export async function sumBudget(
@@ -41,9 +59,8 @@ export async function sumBudget(
   { subject, target }: Pick<StoredBudget, "subject" | "target">,
   { unit }: Pick<Budget, "unit">,
   { from, to }: PeriodBounds,
-  machineId: string | null,
   now: Millis,
-): Promise<BudgetTotals> {
+): Promise<MachineSums> {
   const ended = Math.ceil((now + AHEAD_MS) / DAY_MS) * DAY_MS;
   const period = { from, to: to ?? ended };
   const { days, hours, rows } = usageSpans(period, "day");
@@ -55,24 +72,21 @@ export async function sumBudget(
     ...refusedInRollups(workspaceId, [days, ...hours], matches),
   ];
   const { rows: found } = await sql<SumRow>`
-    select machine_id = ${machineId ?? NO_MACHINE}::uuid as is_here, sum(requests)::text as requests,
+    select machine_id::text, sum(requests)::text as requests,
       sum(unpriced)::text as unpriced, sum(tokens)::text as tokens, sum(spent)::text as spent
     from (${sql.join(parts, sql` union all `)}) parts group by 1`.execute(trx);
-  const amount = (row: SumRow | undefined) =>
-    row === undefined ? 0n : BigInt({ usd: row.spent, tokens: row.tokens, requests: row.requests }[unit]);
-  const here = machineId === null ? undefined : found.find(({ is_here }) => is_here);
-  const all = found.reduce((total, row) => total + amount(row), 0n);
+  const amount = (row: SumRow) =>
+    BigInt({ usd: row.spent, tokens: row.tokens, requests: row.requests }[unit]);
   const count = (key: "requests" | "unpriced") => found.reduce((total, row) => total + Number(row[key]), 0);
   return {
-    here: amount(here),
-    elsewhere: all - amount(here),
+    byMachine: new Map(found.map((row) => [row.machine_id, amount(row)])),
     calls: count("requests"),
     unpricedCalls: unit === "usd" ? count("unpriced") : 0,
   };
 }
 
 interface SumRow {
-  readonly is_here: boolean;
+  readonly machine_id: string;
   readonly requests: string;
   readonly unpriced: string;
   readonly tokens: string;

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, it } from "node:test";
 import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
+import { CHECK_DELAY_MS, createBudgetWatch } from "../../../cloud/budgets/budget-watch.ts";
 import { createCloud } from "../../../cloud/create-cloud.ts";
 import { WARNING_RETRY_MS } from "../../../cloud/store/budgets.ts";
+import type { CloudLogEvent } from "../../../core/ports/cloud-log.ts";
 import {
   batch,
   type CloudRig,
@@ -42,8 +44,17 @@ describeOnEngines("emails about budgets", (engine) => {
       200,
     );
   };
-  const poll = async () =>
+  /** Waits until the thresholds were checked. */
+  const checked = async () => {
+    rig.clock.advance(CHECK_DELAY_MS);
+    await rig.budgetWatch.settled();
+  };
+  const ask = async () =>
     assert.equal((await rig.call("GET", "/v1/daemon/budgets", workspace.token)).status, 200);
+  const poll = async () => {
+    await ask();
+    await checked();
+  };
   const subjects = () => rig.mails.map(({ subject }) => subject);
 
   it("are sent once for each threshold, the highest of those that were reached at once, and again in the next period", async () => {
@@ -52,7 +63,8 @@ describeOnEngines("emails about budgets", (engine) => {
     await poll();
     assert.deepEqual(subjects(), []);
     await use(1);
-    await Promise.all([poll(), poll(), poll()]);
+    await Promise.all([ask(), ask(), ask()]);
+    await poll();
     await poll();
     assert.deepEqual(subjects(), ["Budget b has reached 50 %"]);
     await use(5);
@@ -118,36 +130,79 @@ describeOnEngines("emails about budgets", (engine) => {
     assert.equal(rig.mails.length, 1);
   });
 
-  it("that fail are logged, do not fail the request, and are tried again after ten minutes", async () => {
+  it("are sent without a request of a machine for its budgets, after its records", async () => {
+    await set({ amount: "1 requests" });
+    await use(1);
+    assert.deepEqual(subjects(), []);
+    await checked();
+    assert.deepEqual(subjects(), ["Budget b is used up"]);
+  });
+
+  it("that hang do not keep a request waiting", async () => {
+    let begin = () => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const hanging = createBudgetWatch({
+      ...{ ...rig.parts, baseUrl: "https://c" },
+      log: (event) => rig.log.push(event),
+      mail: () => {
+        begin();
+        return new Promise(() => {});
+      },
+    });
+    const app = createCloud({ ...ports(), budgetWatch: hanging }, {});
+    const headers = { authorization: `Bearer ${workspace.token}` };
+    await use(1);
+    await checked();
+    await set({ amount: "1 requests" });
+    assert.equal((await app.request("/v1/daemon/budgets", { headers })).status, 200);
+    rig.clock.advance(CHECK_DELAY_MS);
+    await begun;
+    assert.equal((await app.request("/v1/daemon/budgets", { headers })).status, 200);
+  });
+
+  it("that fail are logged, and are tried again after ten minutes, without a request", async () => {
     let tries = 0;
     let isBroken = true;
-    const app = createCloud(
-      {
-        ...rig.parts,
-        sha256,
-        log: (event) => rig.log.push(event),
-        mail: async () => {
-          tries += 1;
-          if (isBroken) throw new TypeError("refused");
-        },
-        peerAddress: () => null,
+    const watch = createBudgetWatch({
+      ...{ ...rig.parts, baseUrl: "https://c" },
+      log: (event) => rig.log.push(event),
+      mail: async () => {
+        tries += 1;
+        if (isBroken) throw new TypeError("refused");
       },
-      {},
-    );
-    const headers = { authorization: `Bearer ${workspace.token}` };
-    const ask = async () => assert.equal((await app.request("/v1/daemon/budgets", { headers })).status, 200);
-    await set({ amount: "1 requests", period: "total" });
+    });
+    const after = async (ms: number) => {
+      rig.clock.advance(ms);
+      await watch.settled();
+    };
     await use(1);
-    await ask();
-    await ask();
+    await checked();
+    await set({ amount: "1 requests", period: "total" });
+    const before = rig.log.length;
+    watch.note({ workspaceId: workspace.id, name: "Work" });
+    await after(CHECK_DELAY_MS);
+    watch.note({ workspaceId: workspace.id, name: "Work" });
+    await after(CHECK_DELAY_MS);
     assert.equal(tries, 1);
-    const failed = rig.log.filter(({ event }) => event === "cloud.mail_failed");
+    const failed = rig.log.slice(before).filter(({ event }) => event === "cloud.mail_failed");
     assert.deepEqual(failed, [{ event: "cloud.mail_failed", reason: "TypeError" }]);
     isBroken = false;
-    rig.clock.advance(WARNING_RETRY_MS);
-    await ask();
-    rig.clock.advance(WARNING_RETRY_MS);
-    await ask();
+    await after(WARNING_RETRY_MS);
+    await after(CHECK_DELAY_MS);
     assert.equal(tries, 2);
+    await after(WARNING_RETRY_MS);
+    await after(CHECK_DELAY_MS);
+    assert.equal(tries, 2);
+    await watch.stop();
+    watch.note({ workspaceId: workspace.id, name: "Work" });
+    assert.equal(rig.clock.nextTimerMs(), null);
+  });
+
+  const ports = () => ({
+    ...rig.parts,
+    ...{ sha256, mail: async () => {}, peerAddress: () => null },
+    log: (event: CloudLogEvent) => void rig.log.push(event),
   });
 });

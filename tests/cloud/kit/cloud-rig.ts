@@ -3,8 +3,9 @@ import { createRandomBytes, sha256 } from "../../../adapters/crypto/node-crypto.
 import { createMemoryAccounts } from "../../../adapters/memory/accounts.ts";
 import type { PostgresServerOptions } from "../../../adapters/postgres/postgres-server.ts";
 import { mintToken } from "../../../cloud/access/token.ts";
+import { type BudgetWatch, createBudgetWatch } from "../../../cloud/budgets/budget-watch.ts";
 import { createCloud } from "../../../cloud/create-cloud.ts";
-import type { CloudPorts, CloudSettings } from "../../../cloud/ports.ts";
+import { CLOUD_CONFIG_DEFAULTS, type CloudPorts, type CloudSettings } from "../../../cloud/ports.ts";
 import { insertKey } from "../../../cloud/store/keys.ts";
 import { seedRates } from "../../../cloud/store/rates.ts";
 import type { KeyScope } from "../../../cloud/store/schema.ts";
@@ -50,6 +51,8 @@ export interface TestPerson {
 /** A cloud on its own database. */
 export interface CloudRig extends TestDatabase {
   readonly clock: ManualClock;
+  /** Checks the budgets ten seconds after a change, by the rig's clock. */
+  readonly budgetWatch: BudgetWatch;
   readonly log: CloudLogEvent[];
   readonly accounts: Accounts<Request, Response>;
   /** The keys of stored bodies, by id. */
@@ -126,19 +129,16 @@ export async function createRig(
   const accounts = options.accounts?.(test, clock) ?? createMemoryAccounts(randomBytes);
   const mails: Mail[] = [];
   const bodyKeys = createBodyKeys();
+  const mail = async (sent: Mail) => void mails.push(sent);
+  const budgetWatch = createBudgetWatch({
+    ...{ db: test.db, clock, accounts, mail, baseUrl: CLOUD_CONFIG_DEFAULTS.baseUrl },
+    log: (event) => log.push(event),
+  });
   const app = (config: CloudSettings = {}) =>
     createCloud(
       {
-        db: test.db,
-        clock,
-        randomBytes,
-        sha256,
+        ...{ db: test.db, clock, randomBytes, sha256, accounts, bodyKeys, mail, budgetWatch },
         log: (event) => log.push(event),
-        accounts,
-        bodyKeys,
-        mail: async (mail) => {
-          mails.push(mail);
-        },
         peerAddress: (env) => (env as { peer?: string } | undefined)?.peer ?? null,
       },
       config,
@@ -153,6 +153,7 @@ export async function createRig(
     accounts,
     bodyKeys,
     mails,
+    budgetWatch,
     app,
     uuid,
     async addWorkspace({ plan = "solo", storePromptContent = false } = {}) {
