@@ -29,7 +29,6 @@ const INCOMPLETE: ReadonlySet<string> = new Set([
   "core/metering/client-reports/protobuf-fields.ts",
   "core/metering/client-reports/read-otlp.ts",
   "core/metering/client-reports/usage-points.ts",
-  "core/metering/exchange/frame-scanner.ts",
   "core/metering/exchange/request-scanner.ts",
   "core/metering/witnesses/compare-witnesses.ts",
   "core/metering/witnesses/evidence.ts",

@@ -10,7 +10,7 @@ export interface ChunkedBody {
   read(bytes: Uint8Array, from: number): number;
   /** `open` until the body ends, `ended` after the trailers, or the reason why the body is unreadable. */
   readonly outcome: "open" | "ended" | UnreadableReason;
-  /** Whether the last byte ended a chunk, so that another chunk may follow. */
+  /** Whether a chunk may be written here: nothing was read yet, or the last byte ended a chunk. */
   readonly isBetweenChunks: boolean;
 }
 
@@ -44,7 +44,7 @@ export function createChunkedBody(onData: (bytes: Uint8Array) => void): ChunkedB
       return state.outcome;
     },
     get isBetweenChunks() {
-      return state.outcome === "open" && state.place === "size" && state.lineBytes === 0;
+      return state.outcome === "open" && state.place === "size" && state.digits === 0;
     },
     read: (bytes, from) => readBytes(state, bytes, from),
   };

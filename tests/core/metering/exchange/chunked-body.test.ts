@@ -80,4 +80,21 @@ describe("createChunkedBody()", () => {
     const trailers = `0\r\n${"A: b\r\n".repeat(MAX_TRAILER_BYTES / 4)}`;
     assert.equal(read([latin1Bytes(trailers)]).outcome, "trailers_too_long");
   });
+
+  it("knows where another chunk could be written", () => {
+    const body = createChunkedBody(() => {});
+    const places = [body.isBetweenChunks];
+    for (const byte of singleBytes(latin1Bytes("1;a\r\nx\r\n0\r\n\r\n"))) {
+      body.read(byte, 0);
+      places.push(body.isBetweenChunks);
+    }
+    const at = places.flatMap((isBetween, index) => (isBetween ? [index] : []));
+    assert.deepEqual(at, [0, "1;a\r\nx\r\n".length]);
+  });
+
+  it("allows no chunk in a body that is unreadable", () => {
+    const body = createChunkedBody(() => {});
+    body.read(latin1Bytes("g"), 0);
+    assert.deepEqual([body.outcome, body.isBetweenChunks], ["bad_chunk_size", false]);
+  });
 });

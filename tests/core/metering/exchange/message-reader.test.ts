@@ -297,3 +297,36 @@ describe("createMessageReader() for responses", () => {
     ]);
   });
 });
+
+describe("insertion()", () => {
+  const head = "HTTP/1.1 200 OK\r\n";
+  const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
+  const rows: readonly (readonly [raw: string, expected: "chunk" | "bytes" | null])[] = [
+    ["", null],
+    [head, null],
+    [`${head}\r\nabc`, "bytes"],
+    [`${head}Content-Length: 5\r\n\r\nabc`, null],
+    [chunked, "chunk"],
+    [`${chunked}5`, null],
+    [`${chunked}5\r\nhello`, null],
+    [`${chunked}5\r\nhello\r\n`, "chunk"],
+    [`${chunked}5\r\nhello\r\n1`, null],
+    [`${chunked}5\r\nhello\r\n0\r\n`, null],
+    [`${chunked}5\r\nhello\r\n0\r\n\r\n`, null],
+  ];
+  for (const [raw, expected] of rows)
+    it(`is ${expected} after ${JSON.stringify(raw)}`, () => {
+      for (const cut of [(bytes: Uint8Array) => [bytes], singleBytes]) {
+        const reader = createMessageReader("response", {
+          pendingRequest: () => ({ method: "GET", requestsProtocolSwitch: false }),
+          informational() {},
+          head() {},
+          switched() {},
+          end() {},
+          unreadable() {},
+        });
+        for (const piece of cut(latin1Bytes(raw))) reader.push(piece);
+        assert.equal(reader.insertion(), expected);
+      }
+    });
+});
