@@ -1,4 +1,4 @@
-import { adviseOnCoverage } from "../../core/metering/coverage/coverage-advice.ts";
+import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
 import type { CoverageKind, CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import { retentionFloor } from "../../core/privacy/retention/windows.ts";
@@ -93,7 +93,7 @@ function listGaps(machines: readonly MachineCoverage[]): CoverageRow[] {
         }),
       ),
     )
-    .filter(({ kind, count }) => count > 0 && adviseOnCoverage(kind) !== null)
+    .filter(({ kind, count }) => count > 0 && coverageGapKinds.includes(kind))
     .sort((one, other) => other.lastSeenAt - one.lastSeenAt || other.count - one.count);
 }
 

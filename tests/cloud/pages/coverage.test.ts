@@ -50,7 +50,13 @@ describeOnEngines("the page of coverage", (engine) => {
     assert.equal((await rig.call("PATCH", machine, admin.token, { name: HOSTILE })).status, 204);
     const call = record(rig.uuid(), { requested_at: at(-1), project: "apollo" });
     assert.equal((await rig.call("POST", "/v1/requests/batch", workspace.token, batch(call))).status, 200);
-    const stated = upload({ metered: 990, unknown_path: 10, without_usage: 3, unlisted_openai: 4 });
+    const stated = upload({
+      metered: 990,
+      unknown_path: 10,
+      without_usage: 3,
+      unlisted_openai: 4,
+      constructor: 8,
+    });
     assert.equal((await rig.call("POST", "/v1/daemon/coverage", workspace.token, stated)).status, 200);
   });
   after(() => rig.close());
@@ -72,6 +78,8 @@ describeOnEngines("the page of coverage", (engine) => {
     assert.match(page, /1 time, 3 h in all/);
     assert.match(page, /4 calls and connections to hosts that look like language model APIs/);
     assert.match(page, /<span class="warn">99%<\/span>/);
+    // A kind that this version does not know is not named.
+    assert.doesNotMatch(page, /constructor/);
     assert.ok(page.includes("&lt;script&gt;alert(1)&lt;/script&gt;") && !page.includes(HOSTILE));
     // Another period has neither.
     const other = await read(workspace, member, "/coverage?from=2026-10-01&to=2026-10-02");

@@ -17,6 +17,7 @@ import { migrateCloud } from "../../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
 import { DELETED_WITH_WORKSPACE } from "../../../cloud/store/purge.ts";
 import { PURGE_DELAY_MS } from "../../../core/privacy/deletion/soft-deletion.ts";
+import { HOUR_MS } from "../../../core/values/time.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
 import {
   batch,
@@ -102,6 +103,12 @@ async function fill(rig: CloudRig, name: string): Promise<World> {
   });
   const taken = await json(rig.call("POST", "/v1/requests/batch", key, batch(sent)));
   assert.deepEqual(taken.rejected, []);
+  const hour = new Date(Math.floor(rig.clock.now() / HOUR_MS) * HOUR_MS).toISOString();
+  const coverage = await rig.call("POST", "/v1/daemon/coverage", key, {
+    ...{ daemon_version: "0.4.0", as_of: hour, runs: [{ from: hour, to: hour }] },
+    hours: [{ hour, metered: 1, seen: 1, counts: [{ kind: canary(`${name}-kind`), count: 1 }] }],
+  });
+  assert.equal(coverage.status, 200);
   for (const [direction, version] of [
     ["request", "first"],
     ["request", "second"],
@@ -187,6 +194,8 @@ describeOnEngines("the purge", (engine) => {
     pass(rig, PURGE_DELAY_MS - 1);
     assert.deepEqual((await runPurge(rig)).erased, []);
     assert.notDeepEqual(await tablesWith(rig.db, "canary-ann-"), []);
+    const runs = () => rig.db.selectFrom("daemon_runs").select("run_from").execute();
+    assert.equal((await runs()).length, 1);
     pass(rig, 1);
     assert.equal(Date.parse(deleted.purge_due_at), rig.clock.now());
     assert.deepEqual(
@@ -195,6 +204,7 @@ describeOnEngines("the purge", (engine) => {
     );
     assert.deepEqual(await tablesWith(rig.db, "canary-ann-"), []);
     assert.deepEqual(await tablesWith(rig.db, promptHashOf("ann")), []);
+    assert.deepEqual(await runs(), []);
     assert.deepEqual(await tablesWith(rig.db, "192.0.2.77"), []);
     // The workspace's spend stays, under an id that identifies no one.
     assert.deepEqual(await totals(), before);
