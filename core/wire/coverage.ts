@@ -9,7 +9,7 @@ export const MAX_COVERAGE_ITEMS = 500;
 /** Most kinds in one hour: more than there are. */
 const MAX_KINDS = 64;
 
-/** A counter by kind, such as `metered` or `unknown_path`. A newer daemon may have kinds that this version does not know. */
+/** A counter by kind, such as `unknown_path` or `without_usage`. A newer daemon may have kinds that this version does not know. */
 const kindCount = { kind: name(64), count };
 
 const hour = v.pipe(
@@ -22,7 +22,10 @@ const span = { from: instant, to: instant };
 const list = <const Schema extends v.GenericSchema>(item: Schema) =>
   v.pipe(v.array(item), v.maxLength(MAX_COVERAGE_ITEMS, `must contain at most ${MAX_COVERAGE_ITEMS} items`));
 
-/** What a machine counted in one hour, over all hosts. `seen` is `metered` and what was missed. */
+/**
+ * What a machine counted in one hour, over all hosts. `seen` is `metered` and what was missed, which `counts` has by kind, with what
+ * was metered only in part.
+ */
 const coverageHourSchema = v.object({
   hour,
   metered: count,

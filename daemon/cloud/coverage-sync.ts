@@ -1,3 +1,4 @@
+import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
 import type { CoverageKind } from "../../core/metering/coverage/coverage-kinds.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import type { RunningTime } from "../../core/metering/coverage/running-times.ts";
@@ -125,13 +126,18 @@ function readHours({ store }: CloudServicePorts, from: Millis): CoverageHour[] {
   return [...Map.groupBy(rows, ({ hour }) => hour)].map(([hour, own]) => toWire(hour, own));
 }
 
+/** Converts an hour. Kinds that say nothing about what the totals lack stay on the machine. */
 function toWire(hour: Millis, rows: readonly HourlyCoverage[]): CoverageHour {
-  const counts = rows.filter(({ count }) => count > 0).map(({ kind, count }) => ({ kind, count }));
+  const counted = rows.filter(({ count }) => count > 0);
   const { metered, seen } = summariseCoverage(
-    counts.map(({ kind, count }) => ({ host: null, kind: kind as CoverageKind, count })),
+    counted.map(({ kind, count }) => ({ host: null, kind, count })),
   );
+  const counts = counted.filter(({ kind }) => isSent(kind)).map(({ kind, count }) => ({ kind, count }));
   return { hour: formatInstant(hour), metered, seen, counts };
 }
+
+const isSent = (kind: CoverageKind): boolean =>
+  coverageGapKinds.includes(kind) || kind.startsWith("unlisted_");
 
 /** Returns the runs that began after the one that was sent, and that one if it has become longer; the first ones if many. */
 const findRuns = (runs: readonly RunningTime[], sent: RunningTime): RunningTime[] =>

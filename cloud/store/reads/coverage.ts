@@ -142,7 +142,7 @@ async function readCounts(
   const { rows } = await sql<{ machine_id: string; kind: string; count: string; hour: Millis }>`
     select h.machine_id, c.kind, sum(c.count::bigint) as count, max(h.hour) as hour
     from coverage_hours h cross join lateral jsonb_each_text(h.counts) as c (kind, count)
-    where ${within(workspaceId, span)} ${detail === "all" ? sql`` : sql`and h.seen > h.metered`}
+    where ${within(workspaceId, span)} ${detail === "all" ? sql`and h.counts <> '{}'::jsonb` : sql`and h.seen > h.metered`}
     group by h.machine_id, c.kind order by h.machine_id, c.kind`.execute(trx);
   const counts = new Map<string, KindCount[]>();
   for (const { machine_id, kind, count, hour } of rows) {

@@ -47,10 +47,7 @@ describe("the sync of coverage", () => {
         hours: [
           {
             ...{ hour: at(-3), metered: 2, seen: 3 },
-            counts: [
-              { kind: "metered", count: 2 },
-              { kind: "unknown_path", count: 1 },
-            ],
+            counts: [{ kind: "unknown_path", count: 1 }],
           },
         ],
         runs: [{ from: at(-4), to: at(-2) }],
@@ -219,11 +216,7 @@ describeOnEngines("coverage in the real cloud", (engine) => {
           queued: 0,
           ...sums,
         },
-        counts: [
-          { kind: "closed_unused", count: 4, last_seen_at: at(-2) },
-          { kind: "metered", count: 9, last_seen_at: at(-3) },
-          { kind: "unknown_path", count: 1, last_seen_at: at(-2) },
-        ],
+        counts: [{ kind: "unknown_path", count: 1, last_seen_at: at(-2) }],
         gaps: [{ from: at(-3), to: at(-2) }],
       });
       // The gap is cut at the period, and the runs beside the period are known.
