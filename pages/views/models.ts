@@ -98,7 +98,8 @@ const formatRate = (rate: number | null | undefined): string =>
 
 function renderLine({ provider, name, rate, versions, sums }: ModelLine, view: UsageView): Html {
   const tokens = metricOf(sums, "tokens");
-  const isUnpriced = sums.unpriced === sums.requests - sums.failed && sums.unpriced > 0;
+  // A failed call may have a cost.
+  const isUnpriced = costOf(sums) === 0n && sums.unpriced > 0;
   const perMillion =
     tokens === null || tokens === 0n || sums.unpriced > 0 ? null : (costOf(sums) * 1_000_000n) / tokens;
   const link = (model: string) =>

@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
 import { after, before, describe, it } from "node:test";
+import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { parseDecimalToPico } from "../../core/pricing/decimal.ts";
 import { CLIENT_FILES } from "../../pages/frame.ts";
 import { sampleRecord } from "../daemon/store/sample-records.rig.ts";
 import {
@@ -28,6 +34,7 @@ import {
 } from "./chromium.rig.ts";
 import { createFilledHome, sampleMonths, sampleSessions } from "./sample-home.rig.ts";
 
+const run = promisify(execFile);
 const now = Date.now();
 const evil = `"'><img src=x onerror=alert(1)><script>alert(2)</script><svg onload=alert(3)>`;
 const evilRecord = sampleRecord({
@@ -247,13 +254,57 @@ describe("the local page in Chromium", {
       assert.ok(await page.getByText("No requests match these filters").isVisible());
     }));
 
-  it("makes a picture of a chart with its title", () =>
+  it("prints curl commands that run and return the figures of the page", async () => {
+    const home = mkdtempSync(join(tmpdir(), "meter-curl-"));
+    symlinkSync(full.home, join(home, ".meter"));
+    try {
+      await withPage(addressOf(full), {}, async (page) => {
+        for (const [path, total] of [
+          ["?period=7d&project=acme-web", "dt:text-is('Spent') + dd data"],
+          ["explore?by=model&then=project", "#explore tfoot td:nth-last-child(2) data"],
+          ["projects", null],
+        ] as const) {
+          await page.goto(`${addressOf(full)}${path}`);
+          const command = await page.locator("[data-copy^='curl']").first().getAttribute("data-copy");
+          const { stdout } = await run("sh", ["-c", `${command}`], { env: { ...process.env, HOME: home } });
+          const { totals } = JSON.parse(stdout);
+          const shown = total === null ? null : await page.locator(total).first().getAttribute("value");
+          if (shown === null) assert.ok(totals.requests > 0, path);
+          else assert.equal(BigInt(totals.spent_pico_usd), parseDecimalToPico(shown), path);
+        }
+      });
+    } finally {
+      rmSync(home, { recursive: true, force: true });
+    }
+  });
+
+  it("makes pictures of a chart with its title", () =>
     withPage(`${addressOf(full)}now`, { acceptDownloads: true }, async (page) => {
+      const drawn = page.waitForEvent("download");
+      await page.getByRole("button", { name: "SVG" }).click();
+      const svg = decodeURIComponent((await drawn).url().split(",").slice(1).join(","));
+      assert.ok(svg.includes(await page.title()), svg.slice(0, 400));
       const download = page.waitForEvent("download");
       await page.getByRole("button", { name: "PNG" }).click();
       const file = readFileSync(await (await download).path());
       assert.deepEqual([...file.subarray(1, 4)], [...Buffer.from("PNG")]);
       assert.match((await download).suggestedFilename(), /today-Now-meter\.png$/);
+      // A browser decodes it: its size, and that the place of the title is not empty.
+      const [width, height, marks] = (await page.evaluate(`(async () => {
+        const image = new Image();
+        image.src = "data:image/png;base64,${file.toString("base64")}";
+        await image.decode();
+        const canvas = document.createElement("canvas");
+        [canvas.width, canvas.height] = [image.width, image.height];
+        const context = canvas.getContext("2d");
+        context.drawImage(image, 0, 0);
+        const { data } = context.getImageData(48, 30, 600, 70);
+        let marks = 0;
+        for (let at = 4; at < data.length; at += 4) if (data[at] !== data[at - 4]) marks += 1;
+        return [image.width, image.height, marks];
+      })()`)) as [number, number, number];
+      assert.deepEqual([width, height], [2_400, 1_200]);
+      assert.ok(marks > 200, `${marks}`);
     }));
 
   it("connects again after the daemon refused its events", async () => {

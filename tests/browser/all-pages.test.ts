@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { FORM_STYLE, KIT_SCRIPT, KIT_STYLE } from "../../pages/client-files.data.ts";
+import { findBarriers } from "./barriers.rig.ts";
+import {
+  BROWSER_PATIENCE_MS,
+  BROWSER_SUITE_TIMEOUT_MS,
+  launchChromium,
+  withoutChromium,
+} from "./chromium.rig.ts";
+import { HOSTILE, listPages, type PageHostRig, startCloudHost, startLocalHost } from "./hosts.rig.ts";
+
+const WIDTHS = [1440, 768, 390, 320];
+const SCHEMES = ["light", "dark"] as const;
+
+/** The most bytes of a page with its files, compressed: what nearly all pages have, and any page. */
+const USUAL_BYTES = 30 * 1024;
+const MAX_BYTES = 60 * 1024;
+
+const gzip = (text: string | Buffer) => gzipSync(text).length;
+
+/** Whether the page is no wider than the window. Tables may scroll within their own frame. */
+const FITS = "document.documentElement.scrollWidth <= innerWidth";
+
+describe("every page of both hosts in Chromium", {
+  skip: await withoutChromium(),
+  timeout: BROWSER_SUITE_TIMEOUT_MS,
+}, () => {
+  let browser: Browser;
+  const hosts: PageHostRig[] = [];
+  const pages = new Map<PageHostRig, Awaited<ReturnType<typeof listPages>>>();
+  before(async () => {
+    browser = await launchChromium();
+    for (const start of [startLocalHost, startCloudHost]) hosts.push(await start(true));
+    for (const host of hosts) pages.set(host, await listPages(browser, host));
+  });
+  after(async () => {
+    await browser?.close();
+    await Promise.all(hosts.map((host) => host.close()));
+  });
+
+  /** Opens every page of both hosts, each host in a window of its own at once. The console must stay empty. */
+  async function visitAll(
+    options: BrowserContextOptions & { readonly withoutScript?: boolean },
+    visit: (page: Page, where: string, body: Buffer) => Promise<void>,
+  ): Promise<void> {
+    await Promise.all(
+      hosts.map(async (host) => {
+        const context = await host.open(browser, options);
+        context.setDefaultTimeout(BROWSER_PATIENCE_MS);
+        const page = await context.newPage();
+        // As if scripts were off, and yet the checks can run.
+        if (options.withoutScript === true)
+          await page.route("**/assets/kit.*.js", (route) =>
+            route.fulfill({ body: "", contentType: "text/javascript" }),
+          );
+        const complaints: string[] = [];
+        page.on("console", (message) => complaints.push(message.text()));
+        page.on("pageerror", (error) => complaints.push(error.message));
+        page.on("dialog", (dialog) => {
+          complaints.push(`dialog ${dialog.message()}`);
+          void dialog.dismiss();
+        });
+        for (const [name, path] of pages.get(host) ?? []) {
+          const answer = await page.goto(host.origin + path);
+          assert.equal(answer?.status(), 200, path);
+          await visit(page, `${host.name} ${name}`, (await answer?.body()) ?? Buffer.alloc(0));
+          assert.deepEqual(complaints, [], `${host.name} ${name}`);
+        }
+        await context.close();
+      }),
+    );
+  }
+
+  it("are at least those of the design, and both hosts share most of them", () => {
+    const [local = [], cloud = []] = hosts.map((host) => (pages.get(host) ?? []).map(([name]) => name));
+    const shared = ["overview", "explore", "sessions", "requests", "projects", "models", "limits"];
+    for (const name of [...shared, "coverage", "statement", "privacy", "session", "request"]) {
+      assert.ok(local.includes(name), `local ${name}`);
+      assert.ok(cloud.includes(name), `cloud ${name}`);
+    }
+    for (const name of ["machines", "people", "budgets", "settings", "keys", "members", "audit"])
+      assert.ok(cloud.includes(name), name);
+  });
+
+  for (const withoutScript of [false, true])
+    it(`have no barrier and no sideways scroll at any width, light or dark, ${withoutScript ? "without" : "with"} scripts`, () =>
+      visitAll({ withoutScript }, async (page, where) => {
+        const faults: string[] = [];
+        for (const colorScheme of SCHEMES) {
+          await page.emulateMedia({ colorScheme });
+          for (const width of WIDTHS) {
+            await page.setViewportSize({ width, height: 900 });
+            const at = `${where}, ${width}, ${colorScheme}`;
+            if ((await page.evaluate(FITS)) !== true) faults.push(`${at}: sideways scroll`);
+            for (const barrier of await findBarriers(page)) faults.push(`${at}: ${barrier}`);
+          }
+        }
+        assert.deepEqual(faults, []);
+      }));
+
+  it("fit with everything opened, at 200 % text, in forced colours, and from right to left", () =>
+    visitAll({}, async (page, where) => {
+      await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 900 });
+        assert.equal(await page.evaluate(FITS), true, `${where}, open, ${width}`);
+      }
+      // A browser that doubles the size of 1280 pixels has 640 for the page.
+      await page.setViewportSize({ width: 640, height: 450 });
+      assert.equal(await page.evaluate(FITS), true, `${where}, 200 %`);
+      await page.setViewportSize({ width: 390, height: 844 });
+      await page.evaluate("document.documentElement.dir = 'rtl'");
+      assert.equal(await page.evaluate(FITS), true, `${where}, rtl`);
+      await page.evaluate("document.documentElement.dir = 'ltr'");
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await page.emulateMedia({ forcedColors: "active", reducedMotion: "reduce" });
+      assert.deepEqual(await findBarriers(page), [], `${where}, forced colours`);
+      const moving = "document.getAnimations().filter((each) => each.playState === 'running').length";
+      assert.equal(await page.evaluate(moving), 0, `${where}, reduced motion`);
+    }));
+
+  it("show hostile names as text", () =>
+    visitAll({}, async (page, where) => {
+      assert.equal(await page.locator("main img, main script").count(), 0, where);
+      if (["local requests", "cloud requests", "local projects", "cloud explore"].includes(where))
+        assert.ok((await page.locator("main").textContent())?.includes(HOSTILE), where);
+    }));
+
+  it("keep their budgets of bytes", async () => {
+    assert.ok(gzip(KIT_SCRIPT.text) <= 5 * 1024, `kit.js ${gzip(KIT_SCRIPT.text)}`);
+    assert.ok(gzip(KIT_STYLE.text) <= 6 * 1024, `kit.css ${gzip(KIT_STYLE.text)}`);
+    const files = gzip(KIT_SCRIPT.text) + gzip(KIT_STYLE.text) + gzip(FORM_STYLE.text);
+    const large: string[] = [];
+    await visitAll({ javaScriptEnabled: false }, async (_page, where, body) => {
+      const bytes = gzip(body) + files;
+      assert.ok(bytes <= MAX_BYTES, `${where}: ${bytes}`);
+      if (bytes > USUAL_BYTES) large.push(`${where}: ${bytes}`);
+    });
+    assert.deepEqual(large, []);
+  });
+
+  it("are reached by keyboard alone, and their shortcuts are in no field", () =>
+    visitAll({ viewport: { width: 1440, height: 900 } }, async (page, where) => {
+      const links = (await page.evaluate(
+        `[...document.querySelectorAll("a[href], button, select, input:not([type=hidden]), textarea, summary")]
+          .filter((each) => each.checkVisibility() && !each.closest("svg") && each.tabIndex >= 0).length`,
+      )) as number;
+      const reached = new Set<string>();
+      for (let presses = 0; presses < Math.min(links, 40); presses += 1) {
+        await page.keyboard.press("Tab");
+        const focused = (await page.evaluate(`(() => {
+          const each = document.activeElement;
+          const box = each.getBoundingClientRect();
+          const style = getComputedStyle(each);
+          // The parts of a date have the focus, each with its own mark.
+          if (each.type === "date") each.style.outline = "1px solid";
+          return [each.tagName + [...document.querySelectorAll("*")].indexOf(each), box.width > 0, style.outlineStyle !== "none" || style.boxShadow !== "none"];
+        })()`)) as [string, boolean, boolean];
+        assert.ok(
+          focused[0].startsWith("BODY") || (focused[1] && focused[2]),
+          `${where}: ${focused[0]} has no visible focus`,
+        );
+        reached.add(focused[0]);
+      }
+      // Without a trap: each press moved on.
+      assert.ok(reached.size >= Math.min(links, 40) - 2, `${where}: ${reached.size} of ${links}`);
+    }));
+});
