@@ -86,7 +86,7 @@ function renderRow(line: BudgetLine, clock: PageClock): Html {
   const share = used_percent === null ? UNKNOWN : `${used_percent} %`;
   const shown = isStopped(line) ? html`<span class="bad">${share}</span>` : share;
   const level = isStopped(line) ? "exceeded" : status === "warning" ? "warning" : "ok";
-  return html`<tr><th scope="row" class="name"><bdi>${name}</bdi>${session === null ? "" : html`<span class="sub">session <bdi>${session}</bdi></span>`}</th><td class="meter">${renderMeter({ percent: used_percent ?? 0, level })}<span class="sub phone">${shown}</span></td><td class="num desk">${shown}</td><td class="num">${amountOf(line, line.spent)} of ${amountOf(line, line.limit)}${calls_in_flight === 0 ? "" : html`<span class="sub">up to ${amountOf(line, line.in_flight)} in flight</span>`}</td><td class="desk">${describeThresholds(line)}</td><td class="when">${renderStatus(line, clock)}</td><td class="desk when">${renderEnd(line, clock)}</td></tr>`;
+  return html`<tr><th scope="row" class="name"><bdi>${name}</bdi>${session === null ? "" : html`<span class="sub">session <bdi>${session}</bdi></span>`}</th><td class="meter">${renderMeter({ percent: used_percent ?? 0, level })}<span class="sub phone">${shown}, ${amountOf(line, line.spent)} of ${amountOf(line, line.limit)}</span></td><td class="num desk">${shown}</td><td class="num desk">${amountOf(line, line.spent)} of ${amountOf(line, line.limit)}${calls_in_flight === 0 ? "" : html`<span class="sub">up to ${amountOf(line, line.in_flight)} in flight</span>`}</td><td class="desk">${describeThresholds(line)}</td><td class="when">${renderStatus(line, clock)}</td><td class="desk when">${renderEnd(line, clock)}</td></tr>`;
 }
 
 /** Renders the reasons why a budget could not decide on calls. */
@@ -111,7 +111,7 @@ export function renderBudgetPanel({ budgets, letThrough, early }: BudgetLines, c
     budgets.length === 0
       ? html`<p class="quiet">There are no budgets. Set one:</p>${renderCommand("meter budget set monthly '200 USD'")}`
       : html`<div class="scroll"><table aria-label="Budgets">
-    <thead><tr><th scope="col">Budget</th><th scope="col" class="meter">Used</th><th scope="col" class="num desk"><span class="hidden">Share</span></th><th scope="col" class="num">Amount</th><th scope="col" class="desk">Warns at %</th><th scope="col">Status</th><th scope="col" class="desk">Period ends</th></tr></thead>
+    <thead><tr><th scope="col">Budget</th><th scope="col" class="meter">Used</th><th scope="col" class="num desk"><span class="hidden">Share</span></th><th scope="col" class="num desk">Amount</th><th scope="col" class="desk">Warns at %</th><th scope="col">Status</th><th scope="col" class="desk">Period ends</th></tr></thead>
     <tbody>${budgets.map((line) => renderRow(line, clock))}</tbody></table></div>`
   }${refusing.map(renderLift)}${letThrough === 0 ? "" : html`<p class="quiet">${describeLetThroughTotal(letThrough, early)}${budgets.map(renderLetThrough)}</p>`}</div></section>`;
 }

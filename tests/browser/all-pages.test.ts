@@ -76,7 +76,7 @@ describe("every page of both hosts in Chromium", {
 
   it("are at least those of the design, and both hosts share most of them", () => {
     const [local = [], cloud = []] = hosts.map((host) => (pages.get(host) ?? []).map(([name]) => name));
-    const shared = ["overview", "explore", "sessions", "requests", "projects", "models", "limits"];
+    const shared = ["now", "overview", "explore", "sessions", "requests", "projects", "models", "limits"];
     for (const name of [...shared, "coverage", "statement", "privacy", "session", "request"]) {
       assert.ok(local.includes(name), `local ${name}`);
       assert.ok(cloud.includes(name), `cloud ${name}`);
