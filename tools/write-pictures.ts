@@ -1,68 +1,37 @@
 /**
- * `npm run pictures:write`: writes the pictures of the dashboard's pages to `docs/pictures/dashboard`, as WebP. Chromium draws and
- * encodes them.
+ * `npm run pictures:write`: writes the pictures of all pages of both hosts to `docs/pictures/dashboard`, as WebP, and their gallery,
+ * `docs/dashboard-pictures.md`. Chromium draws and encodes them. Names of pages as arguments write only these.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
-import type { Browser } from "playwright-core";
+import type { Browser, BrowserContext } from "playwright-core";
 import { launchChromium } from "../tests/browser/chromium.rig.ts";
-import { createFilledHome, sampleMonths, sampleSessions } from "../tests/browser/sample-home.rig.ts";
-import { type MeterProcess, removeHome, startMeter } from "../tests/end-to-end/meter-process.rig.ts";
+import { listPages, type PageHostRig, startCloudHost, startLocalHost } from "../tests/browser/hosts.rig.ts";
 
-const folder = fileURLToPath(new URL("../docs/pictures/dashboard/", import.meta.url));
-const now = Date.now();
-const sessions = sampleSessions(now);
-const session = sessions.at(-1);
+const docs = fileURLToPath(new URL("../docs/", import.meta.url));
+const only = process.argv.slice(2);
 
-const PAGES: Readonly<Record<string, string>> = {
-  now: "now",
-  overview: "",
-  explore: "explore",
-  sessions: "sessions?sort=cost",
-  session: `sessions/${session?.sessionId}`,
-  requests: "requests",
-  request: `requests/${session?.requestId}`,
-  projects: "projects",
-  models: "models",
-  coverage: "coverage",
-};
+const VIEWPORTS = [
+  { width: 1440, height: 1000 },
+  { width: 390, height: 844 },
+];
+const SCHEMES = ["light", "dark"] as const;
+const QUALITY = 0.6;
 
-/** The pages that are also drawn in dark. */
-const DARK = ["overview", "session"];
+/** Pages that are others with another filter. */
+const LEFT_OUT = ["none"];
 
-const WIDE = { width: 1440, height: 1000 };
-const PHONE = { width: 390, height: 844 };
-const QUALITY = 0.72;
+const nameOf = (host: PageHostRig, page: string): string =>
+  `${host.name === "cloud" ? "cloud-" : ""}${page.replaceAll(" ", "-")}`;
 
-interface Picture {
-  readonly name: string;
-  readonly path: string;
-  readonly viewport: typeof WIDE;
-  readonly colorScheme: "light" | "dark";
-}
-
-const pictures = Object.entries(PAGES).flatMap(([page, path]): Picture[] =>
-  (["light", "dark"] as const)
-    .filter((scheme) => scheme === "light" || DARK.includes(page))
-    .flatMap((colorScheme) =>
-      [WIDE, PHONE].map((viewport) => ({
-        name: `${page}-${viewport.width}-${colorScheme}.webp`,
-        ...{ path, viewport, colorScheme },
-      })),
-    ),
-);
-
-async function draw(browser: Browser, meter: MeterProcess, picture: Picture): Promise<void> {
-  const context = await browser.newContext(picture);
-  const page = await context.newPage();
-  await page.goto(`http://127.0.0.1:${meter.apiPort}/${picture.path}`);
-  await page.getByText("Live", { exact: true }).waitFor();
-  const png = (await page.screenshot()).toString("base64");
-  const encoder = await context.newPage();
-  const webp = await encoder.evaluate(
+/** Returns a PNG as WebP. */
+async function toWebp(encoder: BrowserContext, png: Buffer): Promise<Buffer> {
+  const page = await encoder.newPage();
+  const webp = await page.evaluate(
     `(async () => {
       const image = new Image();
-      image.src = "data:image/png;base64,${png}";
+      image.src = "data:image/png;base64,${png.toString("base64")}";
       await image.decode();
       const canvas = document.createElement("canvas");
       [canvas.width, canvas.height] = [image.width, image.height];
@@ -70,20 +39,72 @@ async function draw(browser: Browser, meter: MeterProcess, picture: Picture): Pr
       return canvas.toDataURL("image/webp", ${QUALITY});
     })()`,
   );
-  writeFileSync(`${folder}${picture.name}`, Buffer.from(String(webp).split(",")[1] ?? "", "base64"));
-  await context.close();
+  await page.close();
+  return Buffer.from(String(webp).split(",")[1] ?? "", "base64");
 }
 
-const records = [...sampleMonths(now), ...sessions].sort((one, other) => one.requestedAt - other.requestedAt);
-const meter = await startMeter(
-  await createFilledHome(["[proxy]", "port = 0", "[api]", "port = 0"], records, now),
-);
+/** Draws the pages of a host, each at all sizes. Returns their names. */
+async function drawPages(browser: Browser, host: PageHostRig): Promise<string[]> {
+  const [context, encoder] = [await host.open(browser), await browser.newContext()];
+  const page = await context.newPage();
+  const names: string[] = [];
+  for (const [title, path] of await listPages(browser, host)) {
+    if (LEFT_OUT.includes(title)) continue;
+    const name = nameOf(host, title);
+    names.push(name);
+    if (only.length > 0 && !only.includes(name)) continue;
+    await page.goto(`${host.origin}${path}`);
+    if (host.name === "local") await page.getByText("Live", { exact: true }).waitFor();
+    for (const colorScheme of SCHEMES)
+      for (const viewport of VIEWPORTS) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize(viewport);
+        const file = `${docs}pictures/dashboard/${name}-${viewport.width}-${colorScheme}.webp`;
+        writeFileSync(file, await toWebp(encoder, await page.screenshot()));
+      }
+  }
+  await Promise.all([context.close(), encoder.close()]);
+  return names;
+}
+
+const toRow = (name: string): string => {
+  const pictures = VIEWPORTS.flatMap(({ width }) =>
+    SCHEMES.map((scheme) => {
+      const shown = width === 390 ? 90 : 260;
+      const file = `pictures/dashboard/${name}-${width}-${scheme}.webp`;
+      return `<a href="${file}"><img src="${file}" width="${shown}" alt="${name}, ${width} pixels, ${scheme}"></a>`;
+    }),
+  );
+  return `| ${[name, ...pictures].join(" | ")} |`;
+};
+
+const gallery = (local: readonly string[], cloud: readonly string[]): string =>
+  [
+    "# Pictures of all pages",
+    "Written by `npm run pictures:write` from invented requests of two months. [The dashboard](dashboard.md) says what each page answers.",
+    "",
+    ...[
+      ["On a machine", local],
+      ["In the cloud", cloud],
+    ].flatMap(([heading, names]) => [
+      `## ${heading}`,
+      "| page | wide, light | wide, dark | narrow, light | narrow, dark |",
+      "|---|---|---|---|---|",
+      ...(names as readonly string[]).map(toRow),
+      "",
+    ]),
+  ].join("\n");
+
+mkdirSync(`${docs}pictures/dashboard`, { recursive: true });
 const browser = await launchChromium();
+const hosts: PageHostRig[] = [];
 try {
-  mkdirSync(folder, { recursive: true });
-  for (const picture of pictures) await draw(browser, meter, picture);
+  for (const start of [startLocalHost, startCloudHost]) hosts.push(await start(false));
+  const drawn: string[][] = [];
+  for (const host of hosts) drawn.push(await drawPages(browser, host));
+  const [local = [], cloud = []] = drawn;
+  writeFileSync(`${docs}dashboard-pictures.md`, gallery(local, cloud));
 } finally {
   await browser.close();
-  await meter.stop();
-  removeHome(meter.home);
+  await Promise.all(hosts.map((host) => host.close()));
 }

@@ -68,7 +68,9 @@ const costOf = ({ split }: SessionLine): bigint =>
 
 const ORDERS: Readonly<Record<string, (one: SessionLine, other: SessionLine) => number>> = {
   latest: (one, other) => other.endedAt - one.endedAt,
-  cost: (one, other) => Number(costOf(other) - costOf(one)),
+  // By what was spent; those that spent the same, by what plans covered.
+  cost: (one, other) =>
+    Number(other.split.spentPicoUsd - one.split.spentPicoUsd) || Number(costOf(other) - costOf(one)),
   calls: (one, other) => other.calls - one.calls,
   length: (one, other) => other.endedAt - other.startedAt - (one.endedAt - one.startedAt),
 };

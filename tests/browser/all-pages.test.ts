@@ -95,6 +95,8 @@ describe("every page of both hosts in Chromium", {
             await page.setViewportSize({ width, height: 900 });
             const at = `${where}, ${width}, ${colorScheme}`;
             if ((await page.evaluate(FITS)) !== true) faults.push(`${at}: sideways scroll`);
+            // Without the script, only the buttons that need it are hidden.
+            if (withoutScript && width !== 1440 && width !== 320) continue;
             for (const barrier of await findBarriers(page)) faults.push(`${at}: ${barrier}`);
           }
         }
