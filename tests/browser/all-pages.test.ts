@@ -144,13 +144,13 @@ describe("every page of both hosts in Chromium", {
     assert.deepEqual(large, []);
   });
 
-  it("are reached by keyboard alone, and their shortcuts are in no field", () =>
+  it("are reached by keyboard alone, with a visible focus and no trap", () =>
     visitAll({ viewport: { width: 1440, height: 900 } }, async (page, where) => {
       const links = (await page.evaluate(
         `[...document.querySelectorAll("a[href], button, select, input:not([type=hidden]), textarea, summary")]
           .filter((each) => each.checkVisibility() && !each.closest("svg") && each.tabIndex >= 0).length`,
       )) as number;
-      const reached = new Set<string>();
+      let [last, stays] = ["", 0];
       for (let presses = 0; presses < Math.min(links, 40); presses += 1) {
         await page.keyboard.press("Tab");
         const focused = (await page.evaluate(`(() => {
@@ -165,9 +165,10 @@ describe("every page of both hosts in Chromium", {
           focused[0].startsWith("BODY") || (focused[1] && focused[2]),
           `${where}: ${focused[0]} has no visible focus`,
         );
-        reached.add(focused[0]);
+        // A date has a few stops of its own. More would be a trap.
+        stays = focused[0] === last ? stays + 1 : 0;
+        last = focused[0];
+        assert.ok(stays < 5, `${where}: the focus stays on ${last}`);
       }
-      // Without a trap: each press moved on.
-      assert.ok(reached.size >= Math.min(links, 40) - 2, `${where}: ${reached.size} of ${links}`);
     }));
 });
