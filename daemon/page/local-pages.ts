@@ -6,10 +6,11 @@ import { fixOfExplanation } from "../../core/pricing/price-fix.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { formatShortUsd } from "../../pages/formats.ts";
 import { CLIENT_FILES } from "../../pages/frame.ts";
+import { pageHref } from "../../pages/page-place.ts";
 import { renderTools } from "../../pages/tools.ts";
 import { USAGE_PAGES } from "../../pages/usage-pages.ts";
 import { viewHref, viewParameters } from "../../pages/view.ts";
-import { type BudgetLines, renderBudgetPanel } from "../../pages/views/budgets.ts";
+import { type BudgetLines, renderBudgetPanel, renderBudgetsNow } from "../../pages/views/budgets.ts";
 import { COVERAGE_VIEW, renderCoverage } from "../../pages/views/coverage.ts";
 import { renderLimits } from "../../pages/views/limits.ts";
 import { renderNow } from "../../pages/views/now.ts";
@@ -63,11 +64,13 @@ export function createLocalPages(ports: ApiPorts): Hono {
 
 async function showNow(ports: ApiPorts, context: Context) {
   const answer = await readNow(ports);
+  const place = placeOf(ports);
+  const budgets = readBudgetLines(ports, ports.clock.now());
   return showPage(ports, context, {
     heading: "Now",
     title: `${formatShortUsd(answer.today.split.spentPicoUsd)} today`,
     path: "/now",
-    main: renderNow(answer, placeOf(ports)),
+    main: renderNow(answer, place, renderBudgetsNow(budgets, place, pageHref(place.base, "/limits"))),
     tools: toolsOf(context, "/v1/now?detail=1", { hasChart: true, command: "meter top" }),
   });
 }

@@ -86,7 +86,7 @@ function renderRow(line: BudgetLine, clock: PageClock): Html {
   const share = used_percent === null ? UNKNOWN : `${used_percent} %`;
   const shown = isStopped(line) ? html`<span class="bad">${share}</span>` : share;
   const level = isStopped(line) ? "exceeded" : status === "warning" ? "warning" : "ok";
-  return html`<tr><th scope="row" class="name"><bdi>${name}</bdi>${session === null ? "" : html`<span class="sub">session <bdi>${session}</bdi></span>`}</th><td class="meter">${renderMeter({ percent: used_percent ?? 0, level })}<span class="sub phone">${shown}, ${amountOf(line, line.spent)} of ${amountOf(line, line.limit)}</span></td><td class="num desk">${shown}</td><td class="num desk">${amountOf(line, line.spent)} of ${amountOf(line, line.limit)}${calls_in_flight === 0 ? "" : html`<span class="sub">up to ${amountOf(line, line.in_flight)} in flight</span>`}</td><td class="desk">${describeThresholds(line)}</td><td class="when">${renderStatus(line, clock)}</td><td class="desk when">${renderEnd(line, clock)}</td></tr>`;
+  return html`<tr><th scope="row" class="name"><bdi>${name}</bdi>${session === null ? "" : html`<span class="sub">session <bdi>${session}</bdi></span>`}</th><td class="meter">${renderMeter({ percent: used_percent ?? 0, mark: inFlightMark(line), level })}<span class="sub phone">${shown}, ${amountOf(line, line.spent)} of ${amountOf(line, line.limit)}</span></td><td class="num desk">${shown}</td><td class="num desk">${amountOf(line, line.spent)} of ${amountOf(line, line.limit)}${calls_in_flight === 0 ? "" : html`<span class="sub">up to ${amountOf(line, line.in_flight)} in flight</span>`}</td><td class="desk">${describeThresholds(line)}</td><td class="when">${renderStatus(line, clock)}</td><td class="desk when">${renderEnd(line, clock)}</td></tr>`;
 }
 
 /** Renders the reasons why a budget could not decide on calls. */
@@ -105,13 +105,31 @@ const liftCommand = (name: string): string =>
   `meter budget lift ${/^[\w.:/@+-]+$/.test(name) ? name : `'${name}'`} --for 1h`;
 
 /** Renders the budgets as a panel with the commands that lift those which refuse calls. */
-export function renderBudgetPanel({ budgets, letThrough, early }: BudgetLines, clock: PageClock): Html {
-  const refusing = budgets.filter((line) => isStopped(line) && blocks(line));
+export function renderBudgetPanel(lines: BudgetLines, clock: PageClock): Html {
   return html`<section class="panel" aria-labelledby="budgets-title"><div class="head"><h2 id="budgets-title">Budgets</h2></div><div id="budgets" data-live>${
-    budgets.length === 0
+    lines.budgets.length === 0
       ? html`<p class="quiet">There are no budgets. Set one:</p>${renderCommand("meter budget set monthly '200 USD'")}`
-      : html`<div class="scroll"><table aria-label="Budgets">
+      : renderBudgets(lines, clock)
+  }</div></section>`;
+}
+
+/** Renders the same for the page Now, where nothing is shown without budgets. */
+export const renderBudgetsNow = (lines: BudgetLines, clock: PageClock, href: string): Html =>
+  html`<div id="budgets" data-live>${
+    lines.budgets.length === 0
+      ? ""
+      : html`<section class="panel" aria-labelledby="budgets-title"><div class="head"><h2 id="budgets-title">Budgets</h2><a href="${href}">Limits and budgets</a></div>${renderBudgets(lines, clock)}</section>`
+  }</div>`;
+
+function renderBudgets({ budgets, letThrough, early }: BudgetLines, clock: PageClock): Html {
+  const refusing = budgets.filter((line) => isStopped(line) && blocks(line));
+  return html`<div class="scroll"><table aria-label="Budgets">
     <thead><tr><th scope="col">Budget</th><th scope="col" class="meter">Used</th><th scope="col" class="num desk"><span class="hidden">Share</span></th><th scope="col" class="num desk">Amount</th><th scope="col" class="desk">Warns at %</th><th scope="col">Status</th><th scope="col" class="desk">Period ends</th></tr></thead>
-    <tbody>${budgets.map((line) => renderRow(line, clock))}</tbody></table></div>`
-  }${refusing.map(renderLift)}${letThrough === 0 ? "" : html`<p class="quiet">${describeLetThroughTotal(letThrough, early)}${budgets.map(renderLetThrough)}</p>`}</div></section>`;
+    <tbody>${budgets.map((line) => renderRow(line, clock))}</tbody></table></div>${refusing.map(renderLift)}${letThrough === 0 ? "" : html`<p class="quiet">${describeLetThroughTotal(letThrough, early)}${budgets.map(renderLetThrough)}</p>`}`;
+}
+
+/** Returns where the bar ends with what calls in flight may use, in percent; null without any. */
+function inFlightMark({ spent, in_flight, limit, calls_in_flight }: BudgetLine): number | null {
+  if (spent === null || calls_in_flight === 0 || limit === "0") return null;
+  return Number(((BigInt(spent) + BigInt(in_flight)) * 100n) / BigInt(limit));
 }

@@ -51,7 +51,7 @@ export interface NowAnswer {
 const EMPTY_CEILING = PICO_USD_PER_USD / 1_000n;
 
 /** Renders the calls in flight and the limits that they may reach. */
-export function renderNow(answer: NowAnswer, place: PagePlace): Html {
+export function renderNow(answer: NowAnswer, place: PagePlace, budgets: Html | string = ""): Html {
   const { today, lastHour, calls, coverage, limits, latest, senders, firstSteps } = answer;
   const tile = (name: string, value: Html | string, note: Html | string) =>
     html`<div><dt>${name}</dt><dd class="value">${value}</dd><dd>${note}</dd></div>`;
@@ -65,6 +65,7 @@ export function renderNow(answer: NowAnswer, place: PagePlace): Html {
       ${tile("Coverage today", renderCoverageValue(coverage, `${pageHref(place.base, "/coverage")}?period=today`), describeCoverageFigure(coverage))}
     </dl>
     <div id="limits" data-live>${limits.length === 0 ? "" : html`<section class="panel" aria-labelledby="limits-title"><div class="head"><h2 id="limits-title">Limits</h2><a href="${pageHref(place.base, "/limits")}">All limits</a></div>${renderLimitTable(limits, place)}</section>`}</div>
+    ${budgets}
     <div id="running" data-live>${calls === null ? html`<p class="quiet" data-summary>Calls in flight are known only to their machines: <code>meter top</code></p>` : calls.length === 0 ? "" : renderCalls(calls)}</div>
     <section class="panel" aria-labelledby="hour-title"><div class="head"><h2 id="hour-title">Last 60 minutes</h2><span class="quiet">cost per minute</span></div><div id="minutes" data-live>${renderMinutes(answer, place)}</div></section>
     <section class="panel" aria-labelledby="latest-title"><div class="head"><h2 id="latest-title">Latest requests</h2><a href="${pageHref(place.base, "/requests")}">All requests</a></div><div id="latest" data-live>${renderRequestTable({ label: "Latest requests", requests: latest, senders }, place)}</div></section>`;

@@ -142,7 +142,7 @@ describe("the local dashboard", () => {
         noon,
       ).state;
     const shown = async (used: bigint, letThrough: number) => {
-      const tracker = { state: () => stateOf(used) } as unknown as BudgetTracker;
+      const tracker = { state: () => stateOf(used), cutCalls: () => new Map() } as unknown as BudgetTracker;
       const sums = new Map<string, LetThroughCounts>([
         ["my day", letThrough === 0 ? {} : { caller: letThrough }],
       ]);
@@ -164,6 +164,13 @@ describe("the local dashboard", () => {
       /2 calls were sent since the daemon started because a budget could not decide\. <bdi>my day<\/bdi>: 2 calls whose caller was not found within 5 ms\./,
     );
     assert.match((await pageOf(() => {}, "/limits")).text, /There are no budgets\. Set one:/);
+    const seed = (store: Store) =>
+      store.insertBatch({ records: [sampleRecord({ requestedAt: noon })], bodies: [], coverage: [] });
+    const tracker = { state: () => stateOf(10n), cutCalls: () => new Map() } as unknown as BudgetTracker;
+    const letThrough = () => ({ calls: 0, early: 0, byBudget: new Map() });
+    const budgets = { tracker, configured: [], letThrough, confirmed: async () => true };
+    const now = (await pageOf(seed, "/now", { budgets })).text;
+    assert.match(now, /<div id="budgets" data-live>[\s\S]*used up, refuses calls[\s\S]*meter budget lift/);
   });
 
   it("names each call that was not metered, and what to do, but at most ten of a kind", async () => {
