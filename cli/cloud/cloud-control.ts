@@ -56,30 +56,36 @@ export async function withCloud<T>(
     env: Readonly<Record<string, string | undefined>>;
     notice(text: string): void;
     toleratesInvalidConfig?: boolean;
+    /** The work only reads, so nothing is created in the home. */
+    readsOnly?: boolean;
   },
   work: (control: CloudControl) => Promise<T>,
 ): Promise<T> {
-  const { home, env, notice, toleratesInvalidConfig = false } = surroundings;
-  prepareHome(home);
+  const { home, env, notice, toleratesInvalidConfig = false, readsOnly = false } = surroundings;
+  if (!readsOnly) prepareHome(home);
   const daemon = await findDaemon(home);
-  return await withStore(home, { readOnly: false, create: true, busyTimeoutMs: 5_000 }, async (store) => {
-    const ports = await createCloudPorts({
-      ...{ home, env, store, notice, toleratesInvalidConfig, log: silent },
-      ratesChanged() {},
-    });
-    const service = createCloudService(ports);
-    try {
-      const local = localControl(service, store);
-      const remote = daemon === null ? null : await remoteControl(daemon, home, local);
-      return await work(remote ?? local);
-    } catch (cause) {
-      if (cause instanceof CredentialsError) throw new CommandFailure(cause.message);
-      throw cause;
-    } finally {
-      await service.stop();
-      await ports.client.close();
-    }
-  });
+  return await withStore(
+    home,
+    { readOnly: false, create: readsOnly ? "memory" : true, busyTimeoutMs: 5_000 },
+    async (store) => {
+      const ports = await createCloudPorts({
+        ...{ home, env, store, notice, toleratesInvalidConfig, log: silent },
+        ratesChanged() {},
+      });
+      const service = createCloudService(ports);
+      try {
+        const local = localControl(service, store);
+        const remote = daemon === null ? null : await remoteControl(daemon, home, local);
+        return await work(remote ?? local);
+      } catch (cause) {
+        if (cause instanceof CredentialsError) throw new CommandFailure(cause.message);
+        throw cause;
+      } finally {
+        await service.stop();
+        await ports.client.close();
+      }
+    },
+  );
 }
 
 /** Makes a running daemon read the configuration now instead of within a few seconds. */

@@ -23,8 +23,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** How long a starting daemon may take to answer, in milliseconds. Generous, because the machine may be busy. */
 const READY_WITHIN_MS = 30_000;
-/** The daemon lets streams finish for 10 s; after this long, in milliseconds, something is wrong. */
-const STOPPED_WITHIN_MS = 15_000;
+/**
+ * How long a daemon may take to stop, in milliseconds. It lets streams finish for 10 s, closes them within 2 s and retries storing for 3 s;
+ * the rest is for a busy machine.
+ */
+const STOPPED_WITHIN_MS = 45_000;
 const POLL_MS = 50;
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MS));

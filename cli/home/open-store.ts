@@ -11,7 +11,7 @@ const WRITER_TIMEOUT_MS = 60_000;
 
 /**
  * Opens the store, passes it to `work`, and closes it. Readers never wait for the daemon. If there is no database yet, it is
- * created if `create` is set; otherwise the command fails because nothing has been metered.
+ * created if `create` is set, with `memory` only for this command; otherwise the command fails because nothing has been metered.
  */
 export async function withStore<T>(
   home: string,
@@ -19,14 +19,18 @@ export async function withStore<T>(
     create = false,
     busyTimeoutMs = WRITER_TIMEOUT_MS,
     readOnly,
-  }: { readOnly: boolean; create?: boolean; busyTimeoutMs?: number },
+  }: { readOnly: boolean; create?: boolean | "memory"; busyTimeoutMs?: number },
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
   let store: Store;
   try {
     if (!create && !readOnly && !existsSync(databaseFile(home)))
       throw new StoreError("missing", "there is no database");
-    store = await openStore(createSqliteOpener(), databaseFile(home), { readOnly, busyTimeoutMs });
+    const isMissing = create === "memory" && !existsSync(databaseFile(home));
+    // Only the daemon replaces a damaged database: it also reports it until it is stopped.
+    store = await openStore(createSqliteOpener(), isMissing ? ":memory:" : databaseFile(home), {
+      ...{ readOnly, busyTimeoutMs, keepDamaged: true },
+    });
   } catch (cause) {
     if (cause instanceof StoreError)
       throw new CommandFailure(describeStoreError(cause, home), exitCodeOf(cause));
@@ -53,6 +57,8 @@ function describeStoreError(error: StoreError, home: string): string {
       return "The database was written by a newer version of meter.\nUpdate meter: npm install -g @llm-meter/meter";
     case "busy":
       return `${databaseFile(home)} is locked by another process. Try again when it has finished.`;
+    case "corrupt":
+      return `${databaseFile(home)} is damaged: ${error.message}. It was left as it is.\nKeep it as a copy and start a new one: meter start`;
     default:
       return `${databaseFile(home)} can't be used: ${error.message}.\nCheck it: meter doctor`;
   }

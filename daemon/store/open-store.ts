@@ -40,6 +40,8 @@ export interface StoreOptions {
    * only a file that this store did not write last is checked.
    */
   checkPages?: "small" | "all";
+  /** Rejects if the database is damaged, and leaves it as it is. Default: it is moved aside and replaced. */
+  keepDamaged?: boolean;
   /** How long calls other than captures wait for a lock, in milliseconds. Default: 5,000. */
   busyTimeoutMs?: number;
   /** How many of the newest requests are not in the rollups. Default: `ROLLUP_TAIL`. */
@@ -199,7 +201,7 @@ function pauseSync(state: SqliteConnection<Dialect>): void {
  * Opens, migrates and checks the database at the path; `:memory:` makes an empty one. Rejects with a `StoreError`.
  *
  * Decision: a corrupt database is moved aside and a new one is created, so that metering continues and the damaged file
- * is kept at `setAsidePath`. A read-only open only reports the damage.
+ * is kept at `setAsidePath`. A read-only open, and one with `keepDamaged`, only report the damage.
  */
 export async function openStore(
   opener: SqliteOpener<Dialect>,
@@ -213,7 +215,8 @@ export async function openStore(
   try {
     state = await openState(opener, path, options);
   } catch (error) {
-    if (!(error instanceof StoreError) || error.reason !== "corrupt") throw error;
+    if (!(error instanceof StoreError) || error.reason !== "corrupt" || options.keepDamaged === true)
+      throw error;
     setAsidePath = opener.setAside(path, "corrupt");
     state = await openState(opener, path, options);
     pauseSync(state);

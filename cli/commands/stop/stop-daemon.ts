@@ -3,12 +3,30 @@ import { stopDaemonOf } from "../../daemon/start-daemon.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
 
+/** How long another `meter stop` may take, in milliseconds. */
+const OTHER_STOP_MS = 30_000;
+const POLL_MS = 100;
+
+/**
+ * Returns the daemon that uses the home and does not answer; null if there is none. One without `daemon.json` is being stopped by another
+ * command, so this waits for its end.
+ */
+async function waitForHolder(home: string): Promise<Awaited<ReturnType<typeof findHolder>>> {
+  const deadline = performance.now() + OTHER_STOP_MS;
+  for (;;) {
+    const holder = await findHolder(home);
+    if (holder === null || holder.pid !== null || performance.now() > deadline) return holder;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
 /** Stops the daemon. */
 export async function stopDaemon(context: CommandContext): Promise<void> {
   const { home } = context;
   const running = await findDaemon(home);
   const { relayed, apps } = await stopDaemonOf(home, running, context.env);
-  const holder = running === null ? await findHolder(home) : null;
+  const before = running === null ? await findHolder(home) : null;
+  const holder = before === null ? null : await waitForHolder(home);
   if (holder !== null) {
     throw new CommandFailure(
       holder.pid === null
@@ -16,7 +34,7 @@ export async function stopDaemon(context: CommandContext): Promise<void> {
         : `The daemon (process ${holder.pid}) is using this home but does not answer.\nEnd it: kill -9 ${holder.pid}`,
     );
   }
-  context.print(running === null && !relayed ? "The daemon is not running." : "Stopped.");
+  context.print(running === null && before === null && !relayed ? "The daemon is not running." : "Stopped.");
   if (apps) {
     context.print(
       "Open shells stop using the proxy at their next prompt. Programs that are already running, and desktop programs, still use it and can't reach their providers. Start it again: meter start",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
 import { databaseFile } from "../../../cli/home/database-file.ts";
@@ -6,6 +7,25 @@ import { withStore } from "../../../cli/home/open-store.ts";
 import { createSampleHome } from "../run-command.rig.ts";
 
 describe("withStore()", () => {
+  it("reports a damaged database to a writing command, and leaves it as it is", async () => {
+    const { home, remove } = await createSampleHome();
+    try {
+      const damaged = Buffer.alloc(20_000, "no database ");
+      writeFileSync(databaseFile(home), damaged);
+      await assert.rejects(
+        withStore(home, { readOnly: false, create: true }, async () => {}),
+        {
+          name: "CommandFailure",
+          message: /meter\.db is damaged: .* It was left as it is\.\n.*: meter start$/,
+        },
+      );
+      assert.deepEqual(readFileSync(databaseFile(home)), damaged);
+      assert.equal(existsSync(`${databaseFile(home)}.corrupt`), false);
+    } finally {
+      remove();
+    }
+  });
+
   it("reports that another process locks the database, and still reads it", async () => {
     const { home, remove } = await createSampleHome();
     const other = await createSqliteOpener().open(databaseFile(home));

@@ -1,10 +1,25 @@
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
 import { after, afterEach, before, beforeEach, describe, it, mock } from "node:test";
 import { sampleRecord } from "../../../../daemon/store/sample-records.rig.ts";
-import { createSampleHome, runWords } from "../../../run-command.rig.ts";
+import { createEmptyHome, createSampleHome, runWords } from "../../../run-command.rig.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 14, 30);
 const ago = (seconds: number) => NOW - seconds * 1000;
+
+describe("meter cloud status on an empty home", () => {
+  it("creates nothing", async () => {
+    const { home, remove } = createEmptyHome();
+    try {
+      const { code, stdout } = await runWords(home, ["cloud", "status"]);
+      assert.equal(code, 0);
+      assert.match(stdout, /^NOT-CONFIGURED: /);
+      assert.deepEqual(readdirSync(home), []);
+    } finally {
+      remove();
+    }
+  });
+});
 
 describe("meter cloud status", () => {
   let sample: Awaited<ReturnType<typeof createSampleHome>>;
