@@ -72,9 +72,15 @@ const QUERIES = [
   ["by=status&then=billing&cost.not=unpriced&compare=none&tz=Europe/Berlin", false],
 ] as const;
 
+/** The machine of these requests does not state its coverage to the cloud. The daemon knows its own. */
+function withoutCoverage(answer: UsageAnswer): UsageAnswer {
+  const caveats = answer.caveats.filter(({ kind }) => kind !== "unknown_coverage");
+  return { ...answer, coverage: null, caveats };
+}
+
 /** Values that rollups do not have are unknown: some counts, and whether a sum of 0 tokens is complete. */
 function withoutUnknown(answer: UsageAnswer): UsageAnswer {
-  const text = JSON.stringify({ ...answer, coverage: null }, (key, value) => {
+  const text = JSON.stringify(withoutCoverage(answer), (key, value) => {
     if (["estimated_requests", "unknown_billing_requests", "cache_write_1h_tokens"].includes(key))
       return null;
     return key.endsWith("_tokens") && value === 0 ? null : value;
@@ -169,9 +175,7 @@ describeOnEngines("usage", (engine) => {
             assert.ok(here.ok, text);
             const there = (await json(get(`?${text}`))) as UsageAnswer;
             assert.deepEqual(parseWire(usageAnswerSchema, there), { ok: true, value: there }, text);
-            const compare = isFromRollups
-              ? withoutUnknown
-              : (answer: UsageAnswer) => ({ ...answer, coverage: null });
+            const compare = isFromRollups ? withoutUnknown : withoutCoverage;
             assert.deepEqual(compare(there), compare(here.value), text);
           }
         });
@@ -187,6 +191,10 @@ describeOnEngines("usage", (engine) => {
     assert.equal(machines.rows[0]?.key, workspace.machineId);
     assert.notEqual(machines.rows[0]?.label, workspace.machineId);
     assert.equal(machines.columns[0]?.key, workspace.userId);
+    assert.deepEqual(
+      machines.caveats.filter(({ kind }) => kind === "unknown_coverage").map(({ sentence }) => sentence),
+      ["The coverage of 1 machine is unknown."],
+    );
     const values = await json(get("/values?dimension=branch&q=MAI"));
     assert.deepEqual(parseWire(usageValuesSchema, values), { ok: true, value: values });
     assert.deepEqual(values.items, [{ value: "main", label: "main", requests: 1 }]);
