@@ -1,4 +1,4 @@
-import { parseDecimal } from "../pricing/decimal.ts";
+import { PICO_USD_PER_USD, parseDecimalToPico } from "../pricing/decimal.ts";
 import { formatPicoUsd } from "../pricing/money.ts";
 import { parseDuration } from "../values/duration.ts";
 import { BILLING_MODES } from "../values/record-fields.ts";
@@ -123,12 +123,10 @@ function readAmount(value: unknown): Pick<Budget, "unit" | "limit"> {
     dollar === "$" || name === "" ? "usd" : BUDGET_UNITS.find((each) => each === name || each === `${name}s`);
   const isTwice = dollar === "$" && name !== "" && name !== "usd";
   if (dollar === undefined || unit === undefined || isTwice) throw new Invalid("amount", EXPECTED_AMOUNT);
-  const places = unit === "usd" ? 12 : 6;
-  const scaled = (parseDecimal(digits, places) ?? 0n) * (MULTIPLES[multiple.toLowerCase()] ?? 1n);
-  const whole = 10n ** BigInt(places);
-  if (unit !== "usd" && scaled % whole !== 0n)
+  const scaled = (parseDecimalToPico(digits) as bigint) * (MULTIPLES[multiple.toLowerCase()] ?? 1n);
+  if (unit !== "usd" && scaled % PICO_USD_PER_USD !== 0n)
     throw new Invalid("amount", `must be a whole number of ${unit}`);
-  const limit = unit === "usd" ? scaled : scaled / whole;
+  const limit = unit === "usd" ? scaled : scaled / PICO_USD_PER_USD;
   if (limit > MAX_LIMIT) throw new Invalid("amount", "is too large");
   return { unit, limit };
 }

@@ -29,6 +29,8 @@ describe("parseBudget()", () => {
     ["1.5k tokens", "tokens", 1_500n],
     ["1 request", "requests", 1n],
     ["0 USD", "usd", 0n],
+    ["2.5k usd", "usd", 2_500n * USD],
+    [3n, "usd", 3n * USD],
   ];
   for (const [text, unit, limit] of amounts)
     it(`reads the amount ${text}`, () => {
@@ -48,22 +50,36 @@ describe("parseBudget()", () => {
     });
   });
 
+  it("keeps a project that ends in * or has no slug as it is written, but in lower case", () => {
+    assert.deepEqual(parsed({ project: ["Shop-*", "!!!"] }).scope, { project: ["shop-*", "!!!"] });
+  });
+
+  it("reads thresholds that a TOML file states as big integers, each once and in order", () => {
+    assert.deepEqual(parsed({ thresholds: [90n, 50, 90] }).thresholds, [50, 90]);
+  });
+
   const invalid: [BudgetInput, key: string][] = [
     [{ name: "" }, "name"],
     [{ name: "a\nb" }, "name"],
     [{ name: "$(rm)" }, "name"],
     [{ name: "-rf" }, "name"],
     [{ name: "x".repeat(65) }, "name"],
+    [{ name: 7 }, "name"],
     [{ amount: "" }, "amount"],
     [{ amount: "-1 USD" }, "amount"],
     [{ amount: "1 EUR" }, "amount"],
     [{ amount: "$5 tokens" }, "amount"],
     [{ amount: "1.5 requests" }, "amount"],
+    [{ amount: "1.0000001 tokens" }, "amount"],
+    [{ amount: "1.0000005M tokens" }, "amount"],
     [{ amount: "9999999999 USD" }, "amount"],
     [{ amount: Number.NaN }, "amount"],
     [{ amount: undefined }, "amount"],
     [{ period: "year" }, "period"],
     [{ period: "10s" }, "period"],
+    [{ period: "367d" }, "period"],
+    [{ period: 60 }, "period"],
+    [{ period: "1h", cool_down: "10s" }, "cool_down"],
     [{ zone: "Mars" }, "zone"],
     [{ period: "total", zone: "UTC" }, "zone"],
     [{ cool_down: "10m" }, "cool_down"],
@@ -123,6 +139,30 @@ describe("parseBudget()", () => {
         assert.deepEqual(result, { ok: true, budget });
       }),
     );
+  });
+
+  it("names the choices of a period, and only the bounds of a cool-down", () => {
+    const problemOf = (input: BudgetInput) => {
+      const result = parse(input);
+      return result.ok ? null : result.problem;
+    };
+    assert.equal(
+      problemOf({ period: "year" }),
+      "must be hour, day, week, month, session, total, or a duration of 1m to 366d, such as 24h",
+    );
+    assert.equal(
+      problemOf({ period: "1h", cool_down: "1s" }),
+      "must be a duration of 1m to 366d, such as 24h",
+    );
+  });
+
+  it("does not hide an error that is not about the budget", () => {
+    const input = {
+      get amount(): never {
+        throw new TypeError("gone");
+      },
+    };
+    assert.throws(() => parseBudget(input, { zone: "UTC" }), TypeError);
   });
 
   it("never throws", () => {
