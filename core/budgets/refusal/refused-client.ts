@@ -37,18 +37,12 @@ const PROGRAMS_THAT_STOP_AT_400 = new Set([
   "qwen",
 ]);
 
-/** Whether the client is Claude Code itself. pi sends the same `User-Agent` with a Claude login, but no session. */
-function isClaudeCode({ headers }: RefusedClient): boolean {
-  return (
-    /^claude-(?:cli|code)\//i.test(headerValue(headers, "user-agent") ?? "") &&
-    headerValue(headers, "x-claude-code-session-id") !== null
-  );
-}
-
 /** Whether only a 400 makes the client stop. */
-export function stopsAt400Only(client: RefusedClient): boolean {
-  const userAgent = headerValue(client.headers, "user-agent") ?? "";
-  if (/^claude-(?:cli|code)\//i.test(userAgent)) return !isClaudeCode(client);
+export function stopsAt400Only({ headers, program }: RefusedClient): boolean {
+  const userAgent = headerValue(headers, "user-agent") ?? "";
+  // pi sends the `User-Agent` of Claude Code with a Claude login, but no session.
+  if (/^claude-(?:cli|code)\//i.test(userAgent))
+    return headerValue(headers, "x-claude-code-session-id") === null;
   if (STOPS_AT_400_ONLY.test(userAgent)) return true;
-  return client.program !== null && PROGRAMS_THAT_STOP_AT_400.has(client.program.toLowerCase());
+  return program !== null && PROGRAMS_THAT_STOP_AT_400.has(program.toLowerCase());
 }

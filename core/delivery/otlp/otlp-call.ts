@@ -59,7 +59,8 @@ export function describeCall(record: MetadataRecord): OtlpCall {
   const tokens = countTokens(record);
   const startMs = Date.parse(record.requested_at);
   const costUsd = record.cost_pico_usd === null ? null : Number(record.cost_pico_usd) / PICO_USD_PER_USD;
-  const operation = OPERATIONS[record.request_kind ?? "chat"] ?? record.request_kind ?? "chat";
+  const kind = record.request_kind ?? "chat";
+  const operation = OPERATIONS[kind] ?? kind;
   const status = record.http_status;
   const isFailed = record.error_class !== null || (status !== null && status >= 400);
   const attributes = defined({

@@ -29,8 +29,7 @@ export function mergePoints(points: readonly UsagePoint[]): ClientReport[] {
 }
 
 function toReport(key: string, group: readonly UsagePoint[]): ClientReport | null {
-  const [first] = group;
-  if (first === undefined) return null;
+  const [first] = group as [UsagePoint, ...UsagePoint[]];
   const { client, scope, event, session, startedAt, model, querySource } = first;
   const read = (...types: readonly string[]) => sumOf(group, types);
   const isGemini = client === "gemini";

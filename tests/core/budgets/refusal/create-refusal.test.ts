@@ -4,6 +4,7 @@ import fc from "fast-check";
 import {
   createRefusal,
   createTurnRefusal,
+  createUndecidedRefusal,
   formatRefusalResponse,
 } from "../../../../core/budgets/refusal/create-refusal.ts";
 import {
@@ -200,6 +201,24 @@ describe("createRefusal()", () => {
   });
 });
 
+describe("createUndecidedRefusal()", () => {
+  it("says that no decision was possible, in the shape of the API that the path shows", () => {
+    const message =
+      'meter: this call was not sent, because no budget decision was possible and budgets are set to fail = "closed". Check: meter status';
+    const openai = createUndecidedRefusal("openai", client("OpenAI/JS 7"));
+    assert.equal(openai.status, 429);
+    assert.equal(JSON.parse(openai.body).error.message, message);
+    assert.ok(openai.headers.every(([name]) => name !== "retry-after"));
+    const anthropic = createUndecidedRefusal("anthropic", client("x"));
+    assert.deepEqual(JSON.parse(anthropic.body), {
+      type: "error",
+      error: { type: "billing_error", message },
+    });
+    const unknown = createUndecidedRefusal(null, client("x"));
+    assert.deepEqual([unknown.status, JSON.parse(unknown.body).message], [400, message]);
+  });
+});
+
 describe("formatRefusalResponse()", () => {
   it("is one complete HTTP response that closes the connection", () => {
     const text = new TextDecoder().decode(
@@ -228,5 +247,10 @@ describe("createTurnRefusal()", () => {
   it("answers a turn of Realtime with its event", () => {
     const answer = JSON.parse(createTurnRefusal({ api: "openai.realtime" }, { event_id: "e1" }, facts));
     assert.deepEqual([answer.type, answer.error.event_id], ["error", "e1"]);
+    for (const turn of [null, "text", {}, { event_id: 1 }])
+      assert.equal(
+        JSON.parse(createTurnRefusal({ api: "openai.realtime" }, turn, facts)).error.event_id,
+        null,
+      );
   });
 });

@@ -13,10 +13,11 @@ function call(given: Partial<RequestRecord>, preset: UploadPreset = "full") {
   return describeCall((outgoing as Extract<typeof outgoing, { kind: "send" }>).record);
 }
 
-const unknownTokens = {
-  ...{ promptTokens: null, cacheReadTokens: 7, cacheWriteTokens: null, cacheWrite1hTokens: null },
-  ...{ completionTokens: null, thinkingTokens: 3 },
+const noTokens = {
+  ...{ promptTokens: null, cacheReadTokens: null, cacheWriteTokens: null, cacheWrite1hTokens: null },
+  ...{ completionTokens: null, thinkingTokens: null },
 };
+const unknownTokens = { ...noTokens, cacheReadTokens: 7, thinkingTokens: 3 };
 
 describe("describeCall()", () => {
   it("sums the tokens as the conventions do, and leaves out what is not known", () => {
@@ -24,6 +25,8 @@ describe("describeCall()", () => {
     const { attributes } = call({ tokens });
     assert.equal(attributes["gen_ai.usage.input_tokens"], 18);
     assert.equal(attributes["gen_ai.usage.output_tokens"], 23);
+    const plain = call({ tokens: { ...noTokens, promptTokens: 5, completionTokens: 6 } }).attributes;
+    assert.deepEqual([plain["gen_ai.usage.input_tokens"], plain["gen_ai.usage.output_tokens"]], [5, 6]);
     const unknown = call({ tokens: unknownTokens, costPicoUsd: null, sessionId: null }).attributes;
     for (const name of ["gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "meter.cost.usd"])
       assert.equal(name in unknown, false, name);
@@ -38,10 +41,38 @@ describe("describeCall()", () => {
     assert.equal("error.type" in call({}).attributes, false);
   });
 
+  it("names the operation, and the kind of a request that has no name there", () => {
+    const nameOf = (kind: RequestRecord["requestKind"]) =>
+      call({ requestKind: kind, requestedModel: "m" }).name;
+    assert.deepEqual(
+      [nameOf("chat"), nameOf("embedding"), nameOf("image")],
+      ["chat m", "embeddings m", "image m"],
+    );
+  });
+
+  it("leaves an unknown model out, and states the status of a failure without a class", () => {
+    const { attributes, isFailed } = call({ model: "unknown", httpStatus: 503, errorClass: null });
+    assert.equal("gen_ai.response.model" in attributes, false);
+    assert.deepEqual([isFailed, attributes["error.type"]], [true, "503"]);
+  });
+
+  it("states the time to the first chunk of a stream only", () => {
+    const ttfb = "gen_ai.response.time_to_first_chunk";
+    assert.equal(call({ streaming: true, ttfbMs: 250 }).attributes[ttfb], 0.25);
+    assert.equal(ttfb in call({ streaming: true, ttfbMs: null }).attributes, false);
+    assert.equal(ttfb in call({ streaming: false, ttfbMs: 250 }).attributes, false);
+  });
+
+  it("states the pull request as a text", () => {
+    assert.equal(call({ pullRequest: 12 }).attributes["vcs.change.id"], "12");
+    assert.equal("vcs.change.id" in call({ pullRequest: null }).attributes, false);
+  });
+
   it("describes a record of the smallest preset", () => {
     const { attributes, startMs, endMs } = call({ provider: "bedrock" }, "minimal");
     assert.equal(startMs, endMs);
     assert.equal(attributes["gen_ai.provider.name"], "aws.bedrock");
+    assert.equal(attributes["gen_ai.operation.name"], "chat");
     assert.equal("gen_ai.request.model" in attributes, false);
   });
 });
@@ -57,5 +88,13 @@ describe("addCall()", () => {
     assert.deepEqual([first?.count, first?.sum, first?.buckets.indexOf(1)], [1, 0.64, 6]);
     const overflow = duration.points.get("overflow");
     assert.deepEqual([overflow?.count, overflow?.attributes], [101, { "otel.metric.overflow": true }]);
+  });
+
+  it("counts a value above the last bound in the last bucket", () => {
+    const metrics = createOtlpMetrics(0);
+    addCall(metrics, call({ latencyMs: 10_000_000 }));
+    const duration = listMetrics(metrics).find(({ name }) => name === "gen_ai.client.operation.duration")!;
+    const [point] = duration.points.values();
+    assert.equal(point?.buckets.indexOf(1), duration.bounds?.length);
   });
 });

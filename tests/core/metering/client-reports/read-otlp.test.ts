@@ -5,7 +5,7 @@ import type { ClientReport } from "../../../../core/metering/client-reports/clie
 import { OTLP_REQUESTS } from "../../../../core/metering/client-reports/otlp-shapes.ts";
 import { decodeProtobuf } from "../../../../core/metering/client-reports/protobuf-fields.ts";
 import { readOtlp } from "../../../../core/metering/client-reports/read-otlp.ts";
-import { AT, encodeOtlp, logsRequest, metricsRequest, nanos, tracesRequest } from "./otlp.rig.ts";
+import { AT, attributes, encodeOtlp, logsRequest, metricsRequest, nanos, tracesRequest } from "./otlp.rig.ts";
 
 const counts = ({ tokens }: ClientReport) => [
   tokens.promptTokens,
@@ -142,6 +142,26 @@ describe("readOtlp()", () => {
     );
   });
 
+  it("reads a response of Gemini CLI whose input is unknown, and one without tools", () => {
+    const read = (values: Record<string, number>) =>
+      counts(
+        readOtlp("logs", logsRequest("gemini-cli", { event: "gemini_cli.api_response", values }), AT)[0]!,
+      );
+    assert.deepEqual(read({ output_token_count: 30, tool_token_count: 5 }), [null, null, null, 30, null]);
+    assert.deepEqual(read({ input_token_count: 100 }), [100, null, null, null, null]);
+  });
+
+  it("recognises Claude Code's event by its short name, but only from Claude Code", () => {
+    const request = (service: string) => logsRequest(service, { event: "api_request", values: claude });
+    const [report] = readOtlp("logs", request("claude-code"), AT);
+    assert.deepEqual([report?.client, report?.event], ["claude", "claude_code.api_request"]);
+    assert.deepEqual(readOtlp("logs", request("shop"), AT), []);
+    assert.deepEqual(
+      readOtlp("logs", logsRequest("claude-code", { event: "toString", values: claude }), AT),
+      [],
+    );
+  });
+
   it("reads the chat spans of Copilot, and not the span of the agent around them", () => {
     const usage = {
       "gen_ai.conversation.id": "c-1",
@@ -162,6 +182,10 @@ describe("readOtlp()", () => {
     assert.deepEqual(more, []);
     assert.deepEqual([report?.responseId, ...counts(report!)], ["msg_9", 500, 4000, 500, 200, null]);
     assert.deepEqual(readOtlp("traces", request("shop"), AT), []);
+    const endless = request("github-copilot");
+    endless.resourceSpans[0]!.scopeSpans[0]!.spans[0]!.endTimeUnixNano = "soon";
+    assert.equal(readOtlp("traces", endless, 5)[0]?.at, 5);
+    assert.deepEqual(readOtlp("traces", { resourceSpans: [{ scopeSpans: [{ spans: [{}] }] }] }, AT), []);
   });
 
   it("merges the points of an interval by session and model", () => {
@@ -198,6 +222,54 @@ describe("readOtlp()", () => {
         ["s-2", "interval", AT - 60_000, null, 9, null, null, null, null],
       ],
     );
+  });
+
+  it("splits the input of Gemini CLI, and takes one that is smaller than its cache as unknown", () => {
+    const read = (types: Record<string, number>) =>
+      readOtlp(
+        "metrics",
+        metricsRequest(1, {
+          name: "gemini_cli.token.usage",
+          points: Object.entries(types).map(([type, value]) => ({ value, values: { type, model: "m" } })),
+        }),
+        AT,
+      ).map(counts);
+    assert.deepEqual(read({ input: 100, cache: 25, tool: 5, thought: 40 }), [[80, 25, null, null, 40]]);
+    assert.deepEqual(read({ input: 100, output: 3 }), [[100, null, null, 3, null]]);
+    assert.deepEqual(read({ input: 10, cache: 25 }), [[null, 25, null, null, null]]);
+  });
+
+  it("leaves out points that state no usage, no time or no value", () => {
+    const point = { timeUnixNano: nanos(AT), asInt: "5", attributes: attributes({ type: "input" }) };
+    const read = (change: object, temporality: unknown = "AGGREGATION_TEMPORALITY_DELTA") => {
+      const sum = { aggregationTemporality: temporality, dataPoints: [{ ...point, ...change }] };
+      const metrics = [{ name: "claude_code.token.usage", sum }];
+      const resource = { attributes: attributes({ "session.id": "of-the-resource" }) };
+      return readOtlp("metrics", { resourceMetrics: [{ resource, scopeMetrics: [{ metrics }] }] }, AT);
+    };
+    const [report, ...more] = read({});
+    assert.deepEqual(more, []);
+    assert.deepEqual(
+      [report?.session, report?.model, report?.scope, report?.tokens.promptTokens],
+      ["of-the-resource", "unknown", "interval", 5],
+    );
+    assert.equal(read({}, "AGGREGATION_TEMPORALITY_CUMULATIVE")[0]?.scope, "running_total");
+    for (const change of [{ timeUnixNano: "soon" }, { asInt: "many" }, { attributes: [] }])
+      assert.deepEqual(read(change), [], JSON.stringify(change));
+    for (const temporality of [null, 0, "AGGREGATION_TEMPORALITY_UNSPECIFIED"])
+      assert.deepEqual(read({}, temporality), [], `${temporality}`);
+  });
+
+  it("takes a cost that is negative or too large as unknown", () => {
+    const read = (value: number) =>
+      readOtlp(
+        "metrics",
+        metricsRequest(1, { name: "claude_code.cost.usage", points: [{ value, values: {} }] }),
+        AT,
+      ).map((each) => each.statedCostPicoUsd);
+    assert.deepEqual(read(0.5), [500_000_000_000n]);
+    assert.deepEqual(read(-1), []);
+    assert.deepEqual(read(1e30), []);
   });
 
   it("gives a running total the same key all day", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { createMessageReader } from "../../../../core/metering/exchange/message-reader.ts";
+import { createMessageReader, MAX_HEAD_BYTES } from "../../../../core/metering/exchange/message-reader.ts";
 import { createRequestScanner } from "../../../../core/metering/exchange/request-scanner.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -75,6 +75,24 @@ describe("createRequestScanner()", () => {
           heads,
         );
       }),
+    );
+  });
+
+  it("gives up at a head that is too long, and at a chunk that is invalid", () => {
+    const head = (bytes: number) => `GET /${"a".repeat(bytes - 18)} HTTP/1.1\r\n\r\n`;
+    const chunked = "POST /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcX";
+    const founds = (text: string) =>
+      [[encode(text)], [encode(text.slice(0, 90)), encode(text.slice(90))]].map((pieces) =>
+        scanAll(pieces).map(({ found }) => found.slice(0, 10)),
+      );
+    assert.deepEqual(founds(head(MAX_HEAD_BYTES)), [
+      ["head /aaaa", "end "],
+      ["head /aaaa", "end "],
+    ]);
+    assert.deepEqual(founds(head(MAX_HEAD_BYTES + 1)), [["unreadable"], ["unreadable"]]);
+    assert.deepEqual(
+      scanAll([encode(chunked)]).map(({ found }) => found),
+      ["head /c", "unreadable"],
     );
   });
 });

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  createOtlpRequest,
+  isOtlpHeader,
+  isRejected,
+  OTLP_SIGNALS,
+} from "../../../../core/delivery/otlp/otlp-message.ts";
+
+describe("createOtlpRequest()", () => {
+  it("posts each signal to its path, without a key of the cloud", () => {
+    const headers = { "x-api-key": "k" };
+    const urls = OTLP_SIGNALS.map((signal) => {
+      const { url, ...request } = createOtlpRequest(
+        { endpoint: "https://otel.example/base/", headers },
+        signal,
+        "{}",
+      );
+      assert.deepEqual(request, {
+        ...{ method: "POST", bearer: null, body: "{}", headers },
+        ...{ maxResponseBytes: 65_536, timeoutMs: 10_000 },
+      });
+      return url;
+    });
+    assert.deepEqual(urls, [
+      "https://otel.example/base/v1/traces",
+      "https://otel.example/base/v1/logs",
+      "https://otel.example/base/v1/metrics",
+    ]);
+  });
+});
+
+describe("isRejected()", () => {
+  it("is true only for answers that say that the message is bad", () => {
+    const http = (status: number) => isRejected({ kind: "http", status, retryAfterMs: null });
+    assert.deepEqual([400, 413, 422].map(http), [true, true, true]);
+    assert.deepEqual([200, 401, 403, 404, 408, 429, 500, 503].filter(http), []);
+    assert.equal(isRejected({ kind: "transport", reason: "timeout" }), false);
+  });
+});
+
+describe("isOtlpHeader()", () => {
+  it("takes a header that HTTP allows and that the client does not set itself", () => {
+    assert.ok(isOtlpHeader("x-api-key", "a secret"));
+    for (const [name, value] of [
+      ["", "v"],
+      ["a b", "v"],
+      ["a:", "v"],
+      ["Content-Type", "text/plain"],
+      ["Host", "x"],
+      ["a", ""],
+      ["a", " v"],
+      ["a", "v\r\nx: y"],
+      ["a", "é"],
+    ] as const)
+      assert.equal(isOtlpHeader(name, value), false, `${name}: ${value}`);
+  });
+});
