@@ -77,6 +77,12 @@ import {
   tracesQuerySchema,
 } from "../../core/wire/queries.ts";
 import { analyticsSchema, optimisationSchema, overviewSchema } from "../../core/wire/reports.ts";
+import {
+  newSavedViewSchema,
+  savedViewCreatedSchema,
+  savedViewPatchSchema,
+  savedViewsSchema,
+} from "../../core/wire/saved-views.ts";
 import { savingsAnswerSchema } from "../../core/wire/savings.ts";
 import { sessionDetailSchema, sessionsSchema } from "../../core/wire/sessions.ts";
 import {
@@ -592,6 +598,34 @@ export const API_ROUTES = {
     summary: "Remove a budget (administrators)",
     caller: "person",
     workspace: { role: "admin" },
+    answers: { 204: null },
+  },
+  "GET /v1/workspaces/:ws/views": {
+    summary: "List the caller's saved views and the shared ones",
+    caller: "person",
+    workspace: {},
+    answers: { 200: savedViewsSchema },
+  },
+  "POST /v1/workspaces/:ws/views": {
+    summary: "Save the state of a page under a name, for oneself or for the workspace",
+    caller: "person",
+    workspace: {},
+    body: newSavedViewSchema,
+    answers: { 201: savedViewCreatedSchema },
+    refusals: [409],
+  },
+  "PATCH /v1/workspaces/:ws/views/:id": {
+    summary: "Rename a saved view, or share it or not: one's own, and as an administrator the shared ones",
+    caller: "person",
+    workspace: {},
+    body: savedViewPatchSchema,
+    answers: { 204: null },
+    refusals: [409],
+  },
+  "DELETE /v1/workspaces/:ws/views/:id": {
+    summary: "Delete a saved view: one's own, and as an administrator the shared ones",
+    caller: "person",
+    workspace: {},
     answers: { 204: null },
   },
   "GET /v1/workspaces/:ws/keys": {

@@ -41,6 +41,8 @@ const PROBLEMS = {
   machine_exists: [409, "That person already has this machine."],
   budget_exists: [409, "The workspace has a budget of that name."],
   too_many_budgets: [409, "The workspace has the maximum number of budgets."],
+  view_exists: [409, "You have a saved view of that name."],
+  too_many_views: [409, "You have the maximum number of saved views in this workspace."],
   sole_owner: [409, "The account is the only owner of an organisation that has other members."],
   last_owner: [409, "An organisation must have at least one owner."],
   too_many_organisations: [409, "The account owns the maximum number of organisations."],

@@ -14,6 +14,7 @@ import type { CloudEnv } from "../ports.ts";
 import { listWorkspaces, type WorkspaceAccess } from "../store/workspaces.ts";
 import { renderSignOut } from "./layout.ts";
 import { findSignedInPerson, type PageEnv, readForm, redirectToSignIn } from "./page-parts.ts";
+import { renderViewMenu } from "./saved-views-page.ts";
 import { sellsPlans } from "./sells-plans.ts";
 
 /** A signed-in person and the workspaces they can access. */
@@ -87,10 +88,12 @@ export async function answerPage(
   } else answer = await get?.(call);
   if (answer === undefined) throw new TypeError(`the page ${path} does not answer ${context.req.method}`);
   if (answer instanceof Response) return answer;
-  const html = renderPage(call, answer, groups);
+  // A form's answer has no address to save.
+  const views = isPost ? "" : await renderViewMenu(call, path);
+  const page = renderPage(call, { ...answer, controls: html`${views}${answer.controls ?? ""}` }, groups);
   return answer.refreshMs === undefined
-    ? await context.html(html, answer.status ?? 200)
-    : await answerUnlessCurrent(call, (await html).toString());
+    ? await context.html(page, answer.status ?? 200)
+    : await answerUnlessCurrent(call, (await page).toString());
 }
 
 /** Answers with a page that the browser asks for again and again: 304 if it has not changed since. */

@@ -14,6 +14,7 @@ import { redirectTo } from "./page-parts.ts";
 import { showPeople } from "./people-page.ts";
 import { downloadCertificate, erasePromptsOnPage, showPrivacy } from "./privacy-page.ts";
 import { readRequestBody, showAuditRequests, showRequest, showRequests } from "./requests-page.ts";
+import { changeSavedViews, showSavedViews } from "./saved-views-page.ts";
 import { showSession, showSessions } from "./sessions-page.ts";
 import { changeSettings, showSettings } from "./settings-page.ts";
 import { showWorkspaceStatement } from "./statement-page.ts";
@@ -41,6 +42,7 @@ export const WORKSPACE_PAGES: readonly (readonly WorkspacePage[])[] = [
     { path: "/requests", name: "Requests", get: showRequests },
     // The answer to its form shows a stored prompt.
     { path: "/requests/:id", showsSecret: true, get: showRequest, post: readRequestBody },
+    { path: "/views", get: showSavedViews, post: changeSavedViews },
   ],
   [
     usagePage("/projects", "Projects"),

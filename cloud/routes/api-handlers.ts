@@ -17,6 +17,7 @@ import { meHandlers } from "./people/me.ts";
 import { memberHandlers } from "./people/members.ts";
 import { organisationHandlers } from "./people/organisations.ts";
 import { pairingDecisionHandlers } from "./people/pairing-decisions.ts";
+import { savedViewHandlers } from "./people/saved-views.ts";
 import { settingsHandlers } from "./people/settings.ts";
 import { auditHandlers } from "./reads/audit.ts";
 import { consentHandlers } from "./reads/checkout-consent.ts";
@@ -50,6 +51,7 @@ export const API_HANDLERS: ApiHandlers = {
   ...invitationHandlers,
   ...machineHandlers,
   ...budgetHandlers,
+  ...savedViewHandlers,
   ...keyHandlers,
   ...reportHandlers,
   ...usageHandlers,

@@ -34,6 +34,10 @@ export type AuditEventKind =
   | "budget_resumed"
   | "budget_lifted"
   | "budget_removed"
+  | "view_shared"
+  | "view_unshared"
+  | "view_renamed"
+  | "view_deleted"
   | "key_created"
   | "key_revoked";
 

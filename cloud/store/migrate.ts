@@ -22,6 +22,7 @@ import { settingsOnlyPolicies } from "./migrations/0018-settings-only-policies.t
 import { sessionIndex } from "./migrations/0019-session-index.ts";
 import { coverage } from "./migrations/0020-coverage.ts";
 import { directory } from "./migrations/0021-directory.ts";
+import { savedViews } from "./migrations/0022-saved-views.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -48,6 +49,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   sessionIndex,
   coverage,
   directory,
+  savedViews,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

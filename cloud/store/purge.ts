@@ -34,6 +34,7 @@ export const DELETED_WITH_WORKSPACE = [
   "limit_readings",
   "coverage_hours",
   "daemon_runs",
+  "saved_views",
   "budget_warnings",
   "budgets",
   "sync_keys",
@@ -395,6 +396,7 @@ async function purgePlace(
     ["sync_keys", own],
     ["invitations", sql`${inWorkspace} and accepted_by = ${userId}`],
     ["prompt_view_tickets", sql`${inWorkspace} and viewer_user_id = ${userId}`],
+    ["saved_views", own],
     ["memberships", own],
   ] as const;
   for (const [table, condition] of deleted) {

@@ -2,6 +2,7 @@ import type { ColumnType } from "kysely";
 import type { Plan } from "../../core/values/plan.ts";
 import type { RecordFields } from "../../core/values/record-fields.ts";
 import type { CalendarDate, Millis } from "../../core/values/time.ts";
+import type { SavedViewPage } from "../../core/wire/saved-views.ts";
 import type { CloudColumn, REQUEST_COLUMNS } from "./request-columns.ts";
 import type { TaskDetails, TaskKind } from "./tasks.ts";
 
@@ -301,6 +302,16 @@ export interface CloudSchema {
     limit_amount: Integer;
     tried_at: Millis;
     sent_at: Nullable<Millis>;
+  };
+  saved_views: {
+    workspace_id: string;
+    view_id: string;
+    user_id: string;
+    name: string;
+    page: SavedViewPage;
+    query: string;
+    is_shared: boolean;
+    created_at: Millis;
   };
   cost_seal_heads: { workspace_id: string; seq: Integer; prev_hash: string; hash: string };
   cost_seals: {

@@ -33,6 +33,7 @@ export const TABLE_PLACES = {
   limit_readings: "distributed",
   coverage_hours: "distributed",
   daemon_runs: "distributed",
+  saved_views: "distributed",
   budgets: "distributed",
   budget_warnings: "distributed",
   organisations: "coordinator",

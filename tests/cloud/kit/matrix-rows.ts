@@ -102,6 +102,19 @@ async function budgetPath(rig: CloudRig, { workspace }: World): Promise<string> 
   return `/v1/workspaces/${workspace.id}/budgets/${id}`;
 }
 
+/** Adds a shared view of another person and returns the path of its routes. */
+async function viewPath(rig: CloudRig, { workspace }: World): Promise<string> {
+  const id = rig.uuid();
+  await rig.db
+    .insertInto("saved_views")
+    .values({
+      ...{ workspace_id: workspace.id, view_id: id, user_id: "x", name: id, page: "/", query: "" },
+      ...{ is_shared: true, created_at: rig.clock.now() },
+    })
+    .execute();
+  return `/v1/workspaces/${workspace.id}/views/${id}`;
+}
+
 /** One row for each route of the API. */
 export const API_ROWS: Readonly<Record<string, Row>> = {
   "POST /v1/requests/batch": {
@@ -402,6 +415,25 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
     ...admin,
     send: async (rig, world) => ({ path: await budgetPath(rig, world) }),
     answer: 204,
+  },
+  "GET /v1/workspaces/:ws/views": { ...member, send: ws("/views"), answer: 200 },
+  "POST /v1/workspaces/:ws/views": {
+    ...member,
+    send: (rig, { workspace }) => ({
+      path: `/v1/workspaces/${workspace.id}/views`,
+      body: { name: rig.uuid(), page: "/explore", query: "by=provider" },
+    }),
+    answer: 201,
+  },
+  "PATCH /v1/workspaces/:ws/views/:id": {
+    ...member,
+    send: async (rig, world) => ({ path: await viewPath(rig, world), body: { shared: true } }),
+    answer: ({ isAdmin }) => (isAdmin ? 204 : 403),
+  },
+  "DELETE /v1/workspaces/:ws/views/:id": {
+    ...member,
+    send: async (rig, world) => ({ path: await viewPath(rig, world) }),
+    answer: ({ isAdmin }) => (isAdmin ? 204 : 403),
   },
   "GET /v1/workspaces/:ws/keys": { ...member, send: ws("/keys"), answer: 200 },
   "POST /v1/workspaces/:ws/keys": {

@@ -78,6 +78,10 @@ export const TENANT_ROWS: readonly (readonly [table: string, insert: (workspace:
     "budget_warnings",
     (w) => `insert into budget_warnings values ('${w}', '${ID}', now(), 50, 1, now(), null)`,
   ],
+  [
+    "saved_views",
+    (w) => `insert into saved_views values ('${w}', '${ID}', 'ann', 'n', '/', '', true, now())`,
+  ],
   ["cost_seal_heads", (w) => `insert into cost_seal_heads values ('${w}', 0, '', '')`],
   ["cost_seals", (w) => `insert into cost_seals values ('${w}', 1, 'stored', now(), null, '', '', '', null)`],
   ["audit_event_heads", (w) => `insert into audit_event_heads values ('${w}', 0, '', '')`],

@@ -21,6 +21,8 @@ const PAGES = [
   ["settings", "/settings"],
   ["keys", "/keys"],
   ["members", "/members"],
+  ["views", "/views"],
+  ["views-menu", "/requests?period=7d"],
   ["machines", "/machines"],
   ["people", "/people"],
   ["privacy", "/privacy"],
@@ -68,6 +70,11 @@ describe("the pages that administer a workspace in Chromium", {
       "A customer reported that an answer contains the name of another customer.",
     );
     await rig.call("GET", `/v1/traces/${requestId}/body?reason=${reason}`, owner.token);
+    for (const shared of [true, false])
+      await rig.call("POST", `/v1/workspaces/${workspace.id}/views`, owner.token, {
+        ...{ name: `What the shop cost, ${shared ? "for everybody" : "for me"}`, page: "/explore" },
+        ...{ query: "by=provider&project=shop", shared },
+      });
     for (let n = 0; n < 6; n += 1) {
       const userId = await rig.addPerson(`Person ${n} with a rather long name`);
       await rig.addMember(workspace, userId);

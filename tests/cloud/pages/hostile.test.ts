@@ -32,7 +32,7 @@ const LOOK = `(async () => {
   const foreign = "img,svg a:not([href^='/w/']),svg script,iframe,object,embed,video,audio,style,base,template,marquee,math,[onclick],[onload],[onerror],[onfocus],[onmouseover]";
   const stray = [...document.querySelectorAll(foreign)];
   const leading = [...document.querySelectorAll("a[href]:not(svg a)")].filter((link) => link.origin !== location.origin);
-  const sending = [...document.forms].filter((form) => new URL(form.action).origin !== location.origin);
+  const sending = [...document.forms].filter((form) => new URL(form.getAttribute("action") ?? "", location.href).origin !== location.origin);
   return [...ran, ...[...stray, ...leading, ...sending].map((element) => element.outerHTML)];
 })()`;
 
