@@ -1,23 +1,13 @@
 import { type Context, Hono, type Next } from "hono";
 import { routePath } from "hono/route";
 import { openApiDocument } from "./api/open-api.ts";
-import { createBudgetWatch } from "./budgets/budget-watch.ts";
-import { clientAddress } from "./http/client-address.ts";
+import { createParts } from "./create-parts.ts";
 import { problemOf } from "./http/problem.ts";
-import { createLimits } from "./limits/create-limits.ts";
 import { newId } from "./new-id.ts";
 import { answerNotFound, registerPages } from "./pages/register-pages.ts";
-import {
-  CLOUD_CONFIG_DEFAULTS,
-  type CloudConfig,
-  type CloudEnv,
-  type CloudParts,
-  type CloudPorts,
-  type CloudSettings,
-} from "./ports.ts";
+import type { CloudEnv, CloudPorts, CloudSettings } from "./ports.ts";
 import { mountApi } from "./routes/mount-api.ts";
 import { handleAuth } from "./routes/people/sign-in.ts";
-import { createRateSource } from "./store/rates.ts";
 
 /** Creates the cloud as a Hono app; serve its `fetch`. The database must be migrated and its rates seeded. */
 export function createCloud(ports: CloudPorts, config: CloudSettings = {}): Hono<CloudEnv> {
@@ -31,26 +21,6 @@ export function createCloud(ports: CloudPorts, config: CloudSettings = {}): Hono
   app.notFound(answerNotFound);
   app.onError((error, context) => answerFailure(ports, error, context));
   return app;
-}
-
-/** Adds to the ports what every handler needs besides. */
-function createParts(ports: CloudPorts, config: CloudSettings): CloudParts {
-  const settings: CloudConfig = {
-    ...CLOUD_CONFIG_DEFAULTS,
-    ...config,
-    rateLimits: { ...CLOUD_CONFIG_DEFAULTS.rateLimits, ...config.rateLimits },
-  };
-  return {
-    ...ports,
-    config: settings,
-    rates: createRateSource(ports.db, ports.clock),
-    limits: createLimits(settings.rateLimits),
-    budgetWatch: ports.budgetWatch ?? createBudgetWatch({ ...ports, baseUrl: settings.baseUrl }),
-    addressOf: (context) => {
-      const forwardedFor = context.req.header("x-forwarded-for");
-      return clientAddress(ports.peerAddress(context.env), forwardedFor, settings.trustedHops);
-    },
-  };
 }
 
 /** Gives a request its id, sets the headers of every answer, and logs and counts the answer. */

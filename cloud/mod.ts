@@ -40,3 +40,4 @@ export { type PurgeParts, type PurgeReport, runPurge } from "./purge/run-purge.t
 export { isMigrated, migrateCloud } from "./store/migrate.ts";
 export { type CloudDatabase, openCloudDatabase } from "./store/open-database.ts";
 export { type Publication, publishRates, seedRates } from "./store/rates.ts";
+export { type SummaryJob, startSummaryJob } from "./summaries/summary-job.ts";

@@ -57,7 +57,7 @@ export async function createSmtpMail({ url, from, ca }: SmtpSettings): Promise<S
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  return async ({ to, subject, text, html, picture }) => {
+  return async ({ to, subject, text, html, picture, unsubscribe }) => {
     try {
       await transport.sendMail({
         from,
@@ -75,8 +75,15 @@ export async function createSmtpMail({ url, from, ca }: SmtpSettings): Promise<S
             },
           ],
         }),
-        // Keeps vacation replies away. Source: RFC 3834, section 5.
-        headers: { "Auto-Submitted": "auto-generated" },
+        headers: {
+          // Keeps vacation replies away. Source: RFC 3834, section 5.
+          "Auto-Submitted": "auto-generated",
+          // Source: RFC 8058, section 3.1.
+          ...(unsubscribe !== undefined && {
+            "List-Unsubscribe": `<${unsubscribe}>`,
+            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+          }),
+        },
       });
     } catch (cause) {
       throw new MailError(describeFailure(cause, hostname), { cause });

@@ -13,6 +13,7 @@ import { type Operations, withOperations } from "../../cloud/http/operations.ts"
 import { startPurgeJob } from "../../cloud/purge/purge-job.ts";
 import { compactDatabase } from "../../cloud/store/compact.ts";
 import { isMigrated } from "../../cloud/store/migrate.ts";
+import { type SummaryJob, startSummaryJob } from "../../cloud/summaries/summary-job.ts";
 import type { Accounts } from "../../core/ports/accounts.ts";
 import type { CloudLog } from "../../core/ports/cloud-log.ts";
 import { errorName } from "../../core/values/text/describe-error.ts";
@@ -63,6 +64,7 @@ interface Running {
   readonly baseUrl: string;
   readonly accounts: Accounts<Request, Response>;
   readonly budgetWatch: BudgetWatch;
+  readonly summaries: SummaryJob;
 }
 
 async function serveOn(
@@ -78,7 +80,7 @@ async function serveOn(
   else if (!(await isMigrated(db))) throw new CommandFailure(NO_TABLES);
   const stopped = stopSignal();
   const running = await startServing(opened, tls, config, { log, stdout });
-  const { accounts, baseUrl, served } = running;
+  const { accounts, baseUrl, served, summaries } = running;
   const bodyKeys = createBodyKeyFolder(config.bodyKeysFolder);
   const control =
     engine === "pglite"
@@ -99,7 +101,7 @@ async function serveOn(
   const startedAt = performance.now();
   running.operations.drain();
   await new Promise((resolve) => setTimeout(resolve, server.drain_delay_seconds * 1_000));
-  await Promise.all([purge.stop(), control?.close()]);
+  await Promise.all([purge.stop(), summaries.stop(), control?.close()]);
   await served.close(server.drain_seconds * 1_000);
   await running.budgetWatch.stop();
   log({ event: "cloud.stopped", drained_ms: Math.round(performance.now() - startedAt) });
@@ -126,31 +128,31 @@ async function startServing(
   const peerAddress = (env: unknown) => (env as Peer | undefined)?.address ?? null;
   const randomBytes = createRandomBytes();
   const budgetWatch = createBudgetWatch({ db, clock: systemClock, accounts, mail, log, baseUrl });
-  const app = createCloud(
-    {
-      ...{
-        db,
-        clock: systemClock,
-        randomBytes,
-        sha256,
-        log,
-        metrics,
-        accounts,
-        mail,
-        peerAddress,
-        budgetWatch,
-      },
-      bodyKeys: createBodyKeyFolder(config.bodyKeysFolder),
+  const ports = {
+    ...{
+      db,
+      clock: systemClock,
+      randomBytes,
+      sha256,
+      log,
+      metrics,
+      accounts,
+      mail,
+      peerAddress,
+      budgetWatch,
     },
-    toCloudConfig(config.settings, baseUrl),
-  );
+    bodyKeys: createBodyKeyFolder(config.bodyKeysFolder),
+  };
+  const cloudConfig = toCloudConfig(config.settings, baseUrl);
+  const app = createCloud(ports, cloudConfig);
+  const summaries = startSummaryJob(ports, cloudConfig);
   operations = withOperations(app, {
     ...{ db, clock: systemClock, sha256, peerAddress },
     metrics: { mediaType: METRICS_MEDIA_TYPE, text: metrics.text },
     metricsToken: config.metricsToken,
     trustedHops: server.trusted_hops,
   });
-  return { operations, served, baseUrl, accounts, budgetWatch };
+  return { operations, served, baseUrl, accounts, budgetWatch, summaries };
 }
 
 /** Converts the settings to the configuration of the app. */

@@ -100,6 +100,7 @@ import {
   usageValuesQuerySchema,
   usageValuesSchema,
 } from "../../core/wire/usage.ts";
+import { weeklySummarySchema } from "../../core/wire/weekly-summary.ts";
 
 /**
  * Who can call a route: anyone; a machine, with a sync or admin key; a person, by session or by an admin key bound to them;
@@ -598,6 +599,19 @@ export const API_ROUTES = {
     summary: "Remove a budget (administrators)",
     caller: "person",
     workspace: { role: "admin" },
+    answers: { 204: null },
+  },
+  "GET /v1/workspaces/:ws/weekly-summary": {
+    summary: "Show whether the caller gets the weekly email about the workspace",
+    caller: "session",
+    workspace: {},
+    answers: { 200: weeklySummarySchema },
+  },
+  "PATCH /v1/workspaces/:ws/weekly-summary": {
+    summary: "Start or end the caller's weekly email about the workspace",
+    caller: "session",
+    workspace: {},
+    body: weeklySummarySchema,
     answers: { 204: null },
   },
   "GET /v1/workspaces/:ws/views": {

@@ -2,7 +2,9 @@ import type { Context } from "hono";
 import { html } from "hono/html";
 import { parseWire } from "../../core/wire/parse.ts";
 import { organisationCreatedSchema, organisationsSchema } from "../../core/wire/people.ts";
+import type { Html } from "../../pages/html.ts";
 import type { CloudEnv } from "../ports.ts";
+import { listOwnSummaries } from "../store/weekly-summaries.ts";
 import { describeProblem } from "./describe-problem.ts";
 import { field, notice, renderLayout } from "./layout.ts";
 import { type PageEnv, readForm, redirectTo, renderFormError } from "./page-parts.ts";
@@ -41,6 +43,13 @@ export async function postAccount(env: PageEnv, context: Context<CloudEnv>): Pro
         answer.status === 422 ? "Enter a name of 1 to 100 characters." : await describeProblem(answer);
       return await again(message, answer.status);
     }
+    case "summary": {
+      const workspace = encodeURIComponent(form.value.get("workspace") ?? "");
+      const enabled = form.value.get("enabled") === "yes";
+      const path = `/v1/workspaces/${workspace}/weekly-summary`;
+      const answer = await env.callApi(context, "PATCH", path, { enabled });
+      return answer.ok ? redirectTo("/account") : answer;
+    }
     case "delete": {
       if (form.value.get("confirmation")?.trim().toLowerCase() !== CONFIRMATION)
         return await again(`Type “${CONFIRMATION}” to confirm. Nothing was deleted.`, 422);
@@ -56,7 +65,7 @@ export async function postAccount(env: PageEnv, context: Context<CloudEnv>): Pro
 }
 
 async function accountPage(
-  { callApi }: PageEnv,
+  { callApi, parts }: PageEnv,
   context: Context<CloudEnv>,
   { person, workspaces }: Visitor,
   message: string | null,
@@ -65,6 +74,7 @@ async function accountPage(
   const organisations = parseWire(organisationsSchema, await answer.json());
   if (!organisations.ok) throw new TypeError("the answer of organisations does not match its schema");
   const { items } = organisations.value;
+  const summaries = await listOwnSummaries(parts.db, person.userId);
   const body = html`<section><h1>Account</h1>
 <dl><dt>Name</dt><dd><bdi>${person.name}</bdi></dd>${person.email === null ? "" : html`<dt>Email</dt><dd><bdi>${person.email}</bdi></dd>`}</dl>
 ${notice(message)}
@@ -73,6 +83,7 @@ ${notice(message)}
     ({ workspaceId, name, plan }) =>
       html`<li><a href="/w/${workspaceId}"><bdi>${name}</bdi></a> <span class="quiet">${PLAN_NAMES[plan]}</span></li>`,
   )}</ul>
+${person.email === null ? "" : renderSummaries(workspaces, summaries)}
 <h2>Organisations</h2>
 ${items.length === 0 ? html`<p class="quiet">You belong to no organisation.</p>` : html`<ul class="places">${items.map(({ id, name, role }) => html`<li>${role === "member" ? html`<bdi>${name}</bdi>` : html`<a href="/organisations/${id}"><bdi>${name}</bdi></a>`} <span class="quiet">${role}</span></li>`)}</ul>`}
 <form method="post" action="/account"><input type="hidden" name="action" value="organisation">
@@ -86,3 +97,11 @@ ${field({ name: "confirmation", label: "Confirmation", type: "text", autocomplet
 </section>`;
   return renderLayout({ title: "Account", body, person });
 }
+
+/** Renders the weekly emails: off unless the person starts them, for each workspace. */
+const renderSummaries = (workspaces: Visitor["workspaces"], own: ReadonlySet<string>): Html =>
+  html`<h2>Weekly summary</h2><p>An email each Monday with last week's spend, by day, project and model.</p>
+<ul class="places">${workspaces.map(({ workspaceId, name }) => {
+    const isOn = own.has(workspaceId);
+    return html`<li><bdi>${name}</bdi><form method="post" action="/account"><input type="hidden" name="action" value="summary"><input type="hidden" name="workspace" value="${workspaceId}"><input type="hidden" name="enabled" value="${isOn ? "no" : "yes"}"><button class="link">${isOn ? "Stop" : "Start"}<span class="hidden"> the weekly summary of <bdi>${name}</bdi></span></button></form></li>`;
+  })}</ul>`;

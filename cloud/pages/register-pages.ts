@@ -20,6 +20,7 @@ import { getForgotPassword, getResetPassword, postForgotPassword, postResetPassw
 import { postProviderSignIn } from "./provider-sign-in.ts";
 import { getAuthPage, postAuthForm, postSignOut } from "./sign-in.ts";
 import { getSubscribe, postSubscribe } from "./subscribe.ts";
+import { getUnsubscribe, postUnsubscribe } from "./unsubscribe.ts";
 import { answerPage } from "./workspace-page.ts";
 import { WORKSPACE_PAGES } from "./workspace-pages.ts";
 
@@ -40,6 +41,8 @@ interface Page {
   readonly get?: PageHandler;
   readonly post?: PageHandler;
   readonly linkScript?: true;
+  /** Whether forms of other sites are accepted: the link itself is the permission. */
+  readonly fromAnySite?: true;
 }
 
 /** Every page outside the frame of a workspace, by path. */
@@ -61,6 +64,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   "/sign-out": { post: postSignOut },
   "/connect": { get: getConnect, post: postConnect },
   "/account": { get: getAccount, post: postAccount },
+  "/unsubscribe": { get: getUnsubscribe, post: postUnsubscribe, fromAnySite: true },
   "/organisations/:org": { get: getOrganisation, post: postOrganisation },
   "/w/:ws/subscribe": { get: getSubscribe, post: postSubscribe },
 };
@@ -85,8 +89,9 @@ export function registerPages(app: Hono<CloudEnv>, parts: CloudParts): void {
     app.get(path, compressed, (context) =>
       context.body(text, 200, { "content-type": type, "cache-control": IMMUTABLE }),
     );
-  for (const [path, { get, post, linkScript }] of Object.entries(PAGES)) {
-    const middleware = linkScript === true ? withLinkScript : plain;
+  const open = pageMiddleware(baseUrl, CONTENT_SECURITY_POLICY, true);
+  for (const [path, { get, post, linkScript, fromAnySite }] of Object.entries(PAGES)) {
+    const middleware = fromAnySite === true ? open : linkScript === true ? withLinkScript : plain;
     if (get !== undefined) app.get(path, middleware, (context) => get(env, context));
     if (post !== undefined) app.post(path, middleware, (context) => post(env, context));
   }
@@ -104,11 +109,12 @@ export function registerPages(app: Hono<CloudEnv>, parts: CloudParts): void {
  * The middleware of all pages: sets headers, refuses forms from other sites, and renders refusals as pages. It covers sign-in
  * too: another site must not sign its visitors in to an account of its own.
  */
-function pageMiddleware(baseUrl: string, policy: string): MiddlewareHandler<CloudEnv> {
+function pageMiddleware(baseUrl: string, policy: string, fromAnySite = false): MiddlewareHandler<CloudEnv> {
   return async (context, next) => {
     const { method } = context.req;
     const isCrossSite =
       method === "POST" &&
+      !fromAnySite &&
       (!isOwnOrigin(context.req.header("origin"), baseUrl) ||
         isCrossOriginFetch(context.req.header("sec-fetch-site")));
     if (isCrossSite) context.res = problem("origin_refused");

@@ -19,6 +19,7 @@ import { organisationHandlers } from "./people/organisations.ts";
 import { pairingDecisionHandlers } from "./people/pairing-decisions.ts";
 import { savedViewHandlers } from "./people/saved-views.ts";
 import { settingsHandlers } from "./people/settings.ts";
+import { weeklySummaryHandlers } from "./people/weekly-summary.ts";
 import { auditHandlers } from "./reads/audit.ts";
 import { consentHandlers } from "./reads/checkout-consent.ts";
 import { nowHandlers } from "./reads/now.ts";
@@ -52,6 +53,7 @@ export const API_HANDLERS: ApiHandlers = {
   ...machineHandlers,
   ...budgetHandlers,
   ...savedViewHandlers,
+  ...weeklySummaryHandlers,
   ...keyHandlers,
   ...reportHandlers,
   ...usageHandlers,

@@ -23,6 +23,7 @@ import { sessionIndex } from "./migrations/0019-session-index.ts";
 import { coverage } from "./migrations/0020-coverage.ts";
 import { directory } from "./migrations/0021-directory.ts";
 import { savedViews } from "./migrations/0022-saved-views.ts";
+import { weeklySummaries } from "./migrations/0023-weekly-summaries.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -50,6 +51,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   coverage,
   directory,
   savedViews,
+  weeklySummaries,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

@@ -194,7 +194,7 @@ export async function finishWorkspacePurge(
   now: Millis,
 ): Promise<boolean> {
   return await asPurge(db, {}, async (trx) => {
-    for (const table of ["pairing_sessions", "person_workspaces"] as const)
+    for (const table of ["pairing_sessions", "person_workspaces", "weekly_summaries"] as const)
       await trx.deleteFrom(table).where("workspace_id", "=", workspaceId).execute();
     const { numUpdatedRows } = await trx
       .updateTable("workspace_directory")
@@ -423,6 +423,7 @@ export async function finishAccount(db: CloudDatabase, userId: string, now: Mill
     await trx.deleteFrom("organisation_members").where("user_id", "=", userId).execute();
     await trx.deleteFrom("person_workspaces").where("user_id", "=", userId).execute();
     await trx.deleteFrom("pairing_sessions").where("user_id", "=", userId).execute();
+    await trx.deleteFrom("weekly_summaries").where("user_id", "=", userId).execute();
     await trx
       .updateTable("checkout_consent_records")
       .set({ ip: null, user_agent: null })

@@ -303,6 +303,15 @@ export interface CloudSchema {
     tried_at: Millis;
     sent_at: Nullable<Millis>;
   };
+  weekly_summaries: {
+    user_id: string;
+    workspace_id: string;
+    token: string;
+    created_at: Millis;
+    /** The Monday on which the last summary ended. */
+    sent_until: CalendarDate;
+    tried_at: Nullable<Millis>;
+  };
   saved_views: {
     workspace_id: string;
     view_id: string;

@@ -41,6 +41,7 @@ export const TABLE_PLACES = {
   account_deletions: "coordinator",
   workspace_directory: "coordinator",
   person_workspaces: "coordinator",
+  weekly_summaries: "coordinator",
   tasks: "coordinator",
   pairing_sessions: "coordinator",
   checkout_consent_records: "coordinator",

@@ -51,6 +51,10 @@ export type CloudLogEvent =
   | { readonly event: "cloud.purge_failed"; readonly reason: string; readonly code: string | null }
   /** A failed check of a workspace's budgets, which is tried again. `reason` is as in `cloud.purge_failed`. */
   | { readonly event: "cloud.budget_check_failed"; readonly reason: string; readonly code: string | null }
+  /** A run that sent weekly emails. */
+  | { readonly event: "cloud.summaries_sent"; readonly sent: number }
+  /** A failed run of the weekly emails, as `cloud.purge_failed`. The next run tries again. */
+  | { readonly event: "cloud.summaries_failed"; readonly reason: string; readonly code: string | null }
   | { readonly event: "cloud.migrated"; readonly migration: string }
   | { readonly event: "cloud.rates_seeded"; readonly rates: number; readonly provenance_date: string };
 
@@ -60,6 +64,7 @@ export const CLOUD_LOG_LEVELS: Readonly<Partial<Record<CloudLogEvent["event"], L
   "cloud.mail_failed": "error",
   "cloud.purge_failed": "error",
   "cloud.budget_check_failed": "error",
+  "cloud.summaries_failed": "error",
   "cloud.request_answered": "debug",
 };
 

@@ -17,6 +17,8 @@ export interface Mail {
   /** The same content as HTML, for clients that show it. */
   readonly html?: string;
   readonly picture?: MailPicture;
+  /** The address that ends emails of this kind by one POST (RFC 8058). Mail programs show a button for it. */
+  readonly unsubscribe?: string;
 }
 
 /** The failure to hand over an email. The message has no address and no part of the email. */

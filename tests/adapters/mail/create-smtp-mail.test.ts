@@ -115,6 +115,17 @@ describe("createSmtpMail()", { skip: "Deno" in globalThis || "Bun" in globalThis
       assert.match(data, part);
   });
 
+  it("states the address that ends emails of its kind, so that one POST does", async () => {
+    const server = await start({ host: "127.0.0.1" });
+    const send = await createSmtpMail({ url: `smtp://127.0.0.1:${server.port}`, from });
+    await send({ ...mail, unsubscribe: "https://meter.example.com/unsubscribe?token=1" });
+    await send(mail);
+    const [one, other] = server.received.map(({ data }) => data);
+    assert.match(one ?? "", /^List-Unsubscribe: <https:\/\/meter\.example\.com\/unsubscribe\?token=1>\r$/m);
+    assert.match(one ?? "", /^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m);
+    assert.doesNotMatch(other ?? "", /List-Unsubscribe/);
+  });
+
   it("has one recipient and no header of the address's own, whatever the address is", async () => {
     const server = await start({ host: "127.0.0.1" });
     const send = await createSmtpMail({ url: `smtp://127.0.0.1:${server.port}`, from });

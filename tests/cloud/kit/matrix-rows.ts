@@ -416,6 +416,18 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
     send: async (rig, world) => ({ path: await budgetPath(rig, world) }),
     answer: 204,
   },
+  "GET /v1/workspaces/:ws/weekly-summary": {
+    needs: "inPerson",
+    workspace: {},
+    send: ws("/weekly-summary"),
+    answer: 200,
+  },
+  "PATCH /v1/workspaces/:ws/weekly-summary": {
+    needs: "inPerson",
+    workspace: {},
+    send: ws("/weekly-summary", { enabled: false }),
+    answer: 204,
+  },
   "GET /v1/workspaces/:ws/views": { ...member, send: ws("/views"), answer: 200 },
   "POST /v1/workspaces/:ws/views": {
     ...member,

@@ -277,7 +277,8 @@ describeOnEngines("the purge", (engine) => {
       where c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace order by 1`.execute(rig.db);
     const stays = [
       ...["audit_event_heads", "audit_events", "pairing_sessions", "prompt_view_heads", "prompt_views"],
-      ...["cost_seal_heads", "cost_seals", "person_workspaces", "workspace_directory", "workspaces"],
+      ...["cost_seal_heads", "cost_seals", "person_workspaces", "weekly_summaries"],
+      ...["workspace_directory", "workspaces"],
     ];
     assert.deepEqual(
       rows.map(({ name }) => name),

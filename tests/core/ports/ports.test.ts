@@ -55,6 +55,7 @@ describe("the names of log events", () => {
       "cloud.mail_failed": "error",
       "cloud.purge_failed": "error",
       "cloud.budget_check_failed": "error",
+      "cloud.summaries_failed": "error",
       "cloud.request_answered": "debug",
     });
   });

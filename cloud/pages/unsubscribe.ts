@@ -1,0 +1,30 @@
+import type { Context } from "hono";
+import { html } from "hono/html";
+import { isUuid } from "../../core/values/uuid.ts";
+import type { CloudEnv } from "../ports.ts";
+import { stopSummary } from "../store/weekly-summaries.ts";
+import { done, renderLayout } from "./layout.ts";
+import type { PageEnv } from "./page-parts.ts";
+
+/**
+ * `GET /unsubscribe`: asks whether to end the weekly emails about a workspace. It changes nothing, because programs open the links in
+ * emails too.
+ */
+export async function getUnsubscribe(_: PageEnv, context: Context<CloudEnv>): Promise<Response> {
+  const { search } = new URL(context.req.url);
+  const body = html`<section><h1>Weekly summary</h1><p>You will get no more weekly emails about this workspace. The page Account starts them again.</p>
+<form method="post" action="/unsubscribe${search}"><div class="actions"><button>Stop the emails</button></div></form></section>`;
+  return context.html(await renderLayout({ title: "Weekly summary", body, person: null }));
+}
+
+/**
+ * `POST /unsubscribe`: ends the emails, for whoever has the link; from any site, since mail programs send it (RFC 8058). The answer is
+ * the same for an unknown link.
+ */
+export async function postUnsubscribe({ parts }: PageEnv, context: Context<CloudEnv>): Promise<Response> {
+  const { workspace = "", person = "", token = "" } = context.req.query();
+  if (isUuid(workspace) && token !== "")
+    await stopSummary(parts.db, { userId: person, workspaceId: workspace }, token);
+  const body = html`<section><h1>Weekly summary</h1>${done("The emails have ended.")}<p><a href="/account">Account</a></p></section>`;
+  return context.html(await renderLayout({ title: "Weekly summary", body, person: null }));
+}
