@@ -85,6 +85,8 @@ function createService(ports: CloudServicePorts): Service {
     pairing: createPairingService(ports, {
       async paired() {
         await sync.dispatch({ kind: "credentials_replaced" });
+        // The new cloud may know what the last one refused.
+        service.coverage.enable(false);
         if (service.started) await applySettings(service);
       },
       async connectionSaved() {

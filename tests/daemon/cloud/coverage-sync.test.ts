@@ -7,7 +7,14 @@ import { type CoverageAnswer, type CoverageUpload, MAX_COVERAGE_ITEMS } from "..
 import { COVERAGE_SYNC_MS, createCoverageSync, sendCoverage } from "../../../daemon/cloud/coverage-sync.ts";
 import { type CloudRig, createRig, json, START } from "../../cloud/kit/cloud-rig.ts";
 import { describeOnEngines } from "../../cloud/kit/engines.ts";
-import { createMachine, type Machine, type ScriptedCloud, startScriptedCloud } from "./cloud.rig.ts";
+import {
+  createMachine,
+  type Machine,
+  type ScriptedCloud,
+  startScriptedCloud,
+  TOKEN,
+  until,
+} from "./cloud.rig.ts";
 
 const PATH = "/v1/daemon/coverage";
 const TAKEN = { status: 200, body: { stored: 1 } };
@@ -168,6 +175,45 @@ describe("the sync of coverage", () => {
     timed.stop();
     assert.deepEqual(timers, [COVERAGE_SYNC_MS / 2, 24 * HOUR_MS]);
     assert.ok(results.length > 0);
+  });
+});
+
+describe("the sync of coverage after a pairing", () => {
+  it("asks a cloud again that did not know it", async () => {
+    const cloud = await startScriptedCloud();
+    const clock = createManualClock(START);
+    const machine = await createMachine(cloud.url, { clock });
+    try {
+      machine.store.coverage.saveRun({ from: START - HOUR_MS, to: START });
+      cloud.otherwise("/v1/pairing/start", {
+        status: 201,
+        body: {
+          ...{ code: "ABCD-1234", poll_token: "p".repeat(43), expires_in: 600, interval: 0 },
+          verification_url: `${cloud.url}/connect`,
+        },
+      });
+      cloud.otherwise("/v1/pairing/poll", {
+        status: 200,
+        body: { status: "approved", sync_token: TOKEN, workspace: { id: "w1", name: "Work" } },
+      });
+      await machine.service.start();
+      const asked = (times: number) =>
+        until(`upload ${times}`, () => {
+          clock.advance(COVERAGE_SYNC_MS / 10);
+          return cloud.to(PATH).length === times;
+        });
+      await asked(1);
+      clock.advance(10 * COVERAGE_SYNC_MS);
+      assert.equal(cloud.to(PATH).length, 1);
+      await machine.service.connect({ force: true });
+      assert.equal((await machine.service.connectSettled()).status, "approved");
+      await asked(2);
+      // Without the pairing, it would ask after a day.
+      assert.ok(clock.now() - START < 12 * HOUR_MS);
+    } finally {
+      await machine.close();
+      await cloud.close();
+    }
   });
 });
 
