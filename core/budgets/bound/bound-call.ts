@@ -142,7 +142,7 @@ function boundCost(
   const outputRate = highest([...levels.map((level) => level.output), rates.thinking]);
   if (inputRate === null || (output > 0 && outputRate === null)) return null;
   const parts = Object.entries(rates.extras).flatMap(([name, rate]) =>
-    USAGE_EXTRAS[name as UsageExtraName].partOf === null ? [] : [rate ?? null],
+    USAGE_EXTRAS[name as UsageExtraName].partOf === null ? [] : [rate],
   );
   const medium = highest(parts) ?? 0;
   const choosesPrice = PRICE_MEMBERS.test(text);

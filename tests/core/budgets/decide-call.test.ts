@@ -79,6 +79,10 @@ describe("decideCall()", () => {
       kind: "undecided",
       needs: ["bound"],
     });
+    assert.deepEqual(
+      decideCall(spentCents({ reserve: true }, 0), call({ bound: undefined, isFinal: true }), NOON),
+      { kind: "allow", letThrough: [{ budget: "daily", reason: "bound" }] },
+    );
   });
 
   it("lets a call that stays unknown through, or refuses it if the budget fails closed", () => {
@@ -163,6 +167,23 @@ describe("decideCall()", () => {
     ).state;
     const decision = decideCall(state, call(), NOON);
     assert.equal("budget" in decision && decision.budget, "b");
+  });
+
+  it("names a budget that refuses until it is changed before one whose period ends", () => {
+    const day = budgetOf({ name: "day" });
+    const total = (name: string) => budgetOf({ name, period: { kind: "total" } });
+    for (const budgets of [
+      [day, total("total")],
+      [total("total"), day],
+      [total("total"), total("other")],
+    ]) {
+      const state = apply(stateOf(budgets), [booked(cents(1_000))], NOON).state;
+      const decision = decideCall(state, call(), NOON);
+      assert.deepEqual(
+        decision.kind === "refuse" && [decision.budget, decision.periodEnd, decision.retryAfter],
+        ["total", null, null],
+      );
+    }
   });
 
   it("stops all calls of a tripped guard for its cool-down", () => {

@@ -6,6 +6,7 @@ import { createMessageReader } from "../../../../core/metering/exchange/message-
 import { createRegistry } from "../../../../core/metering/usage/registry.ts";
 import { loadBundledRates } from "../../../../core/pricing/bundled-rates.ts";
 import { createPriceBook } from "../../../../core/pricing/price-book.ts";
+import { NO_RATES, type RateRow, type Rates } from "../../../../core/pricing/rates.ts";
 import { loadCases } from "../../../conformance/load-cases.ts";
 
 const prices = createPriceBook(loadBundledRates());
@@ -62,6 +63,55 @@ describe("boundCall()", () => {
     );
     assert.equal(bound({ ...hello, model: "unheard-of" }).costPicoUsd, null);
     assert.notEqual(bound({ ...hello, model: "unheard-of" }).tokens, null);
+  });
+
+  it("is unknown without a body, and states the model of the route", () => {
+    const route = {
+      api: "gemini.generate",
+      provider: "gemini",
+      model: "gemini-2.5-pro",
+      requestKind: "chat",
+    } as const;
+    const { model, tokens, costPicoUsd } = bound({}, { route, body: null });
+    assert.deepEqual([model, tokens, costPicoUsd], ["gemini-2.5-pro", null, null]);
+  });
+
+  it("takes the highest rate of all tiers, media and service tiers that may apply", () => {
+    const costOf = (rates: Partial<Rates>, more: object = {}) => {
+      const row: RateRow = {
+        ...{ provider: "anthropic", model: "m", source: "bundled", match: null, daily: null },
+        ...{ effectiveFrom: null, effectiveTo: null, provenanceDate: "2026-09-23" },
+        rates: { ...NO_RATES, ...rates },
+      };
+      const route = {
+        api: "anthropic.messages",
+        provider: "anthropic",
+        model: null,
+        requestKind: "chat",
+      } as const;
+      const body = encode({ model: "m", max_tokens: 10, ...more });
+      const call = { route, body, bodyBytes: body.length, at };
+      const { costPicoUsd, tokens } = boundCall(call, createPriceBook([row]));
+      return costPicoUsd === null ? null : { costPicoUsd, input: BigInt((tokens ?? 0) - 10) };
+    };
+    const check = (rates: Partial<Rates>, inputRate: bigint, outputRate: bigint, fee = 0n) => {
+      const found = costOf(rates);
+      assert.equal(found?.costPicoUsd, (found?.input ?? 0n) * inputRate + 10n * outputRate + fee);
+    };
+    // One-hour writes to the cache cost twice the input.
+    check({ input: 3, output: 15 }, 6n, 15n);
+    check({ input: null, cacheRead: 2, output: 15, perRequest: 7 }, 2n, 15n, 7n);
+    check({ input: 3, output: 15, thinking: 40 }, 6n, 40n);
+    const priority = { ...NO_RATES, input: 10, output: 50, tiers: [] };
+    check({ input: 3, output: 15, serviceTiers: { priority } }, 20n, 50n);
+    const tier = (aboveTokens: number) => ({ ...NO_RATES, aboveTokens, input: 30, output: 60 });
+    check({ input: 3, output: 15, tiers: [tier(8_000)] }, 60n, 60n);
+    check({ input: 3, output: 15, tiers: [tier(1_000_000)] }, 6n, 15n);
+    check({ input: 3, output: 15, extras: { audio_input_tokens: 25 } }, 25n, 25n);
+    check({ input: 3, output: 15, extras: { web_search_requests: 10_000 } }, 6n, 15n);
+    // Without a rate of the input or the output, no cost is known.
+    assert.equal(costOf({ output: 15 }), null);
+    assert.equal(costOf({ input: 3 }), null);
   });
 
   it("does not take text for a tool", () => {
