@@ -1,5 +1,5 @@
 /**
- * `npm run chaos:kills -- --rounds N --seed S`: kills a supervised daemon, or with `--victim relay` its relay, by SIGKILL, SIGSEGV and SIGABRT under traffic and
+ * `npm run chaos:kills -- --rounds N --seed S`: kills a supervised daemon by SIGKILL, SIGSEGV and SIGABRT under traffic and
  * imports, and measures what is lost and how long new calls wait. Exits with 1 if more is lost than `docs/durability.md` allows.
  */
 import process from "node:process";

@@ -320,8 +320,6 @@ const sameRows = (read: readonly { readonly key: string | null }[], naive: typeo
 /** Whether nothing that must be kept was lost, stated wrongly or counted twice. */
 export const isKept = (result: KillsResult): boolean =>
   result.answered > 0 &&
-  // What the relay had handed over is still read.
-  (result.victim === "daemon" || result.lost === 0) &&
   result.refused + result.unexplained.length + result.doubled.length + result.wrongReports.length === 0 &&
   result.interrupted === (result.victim === "daemon" ? result.rounds : 0) &&
   result.imports.stored === result.imports.expected &&
