@@ -11,22 +11,27 @@ export function readSchemaVersion(connection: SqliteConnection): number {
   return pragmaNumber(connection, "user_version");
 }
 
-function findMissing(connection: SqliteConnection, { expects }: Migration): string[] {
-  const columns = connection.prepare<{ name: string }>("SELECT name FROM pragma_table_xinfo(?)");
-  const index = connection.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?");
-  const missing: string[] = [];
-  for (const [table, names] of Object.entries(expects.columns ?? {})) {
-    const present = new Set(columns.all([table]).map(({ name }) => name));
-    missing.push(...names.filter((name) => !present.has(name)).map((name) => `${table}.${name}`));
-  }
-  missing.push(...(expects.indexes ?? []).filter((name) => index.get([name]) === null));
-  return missing;
+/** Returns the names of all indexes, and of all columns as `table.column`. */
+function readNames(connection: SqliteConnection): Set<string> {
+  const rows = connection
+    .prepare<{ name: string }>(
+      "SELECT t.name || '.' || c.name AS name FROM sqlite_schema t JOIN pragma_table_xinfo(t.name) c WHERE t.type = 'table' " +
+        "UNION ALL SELECT name FROM sqlite_schema WHERE type = 'index'",
+    )
+    .all([]);
+  return new Set(rows.map(({ name }) => name));
 }
 
-function verify(connection: SqliteConnection, step: Migration): void {
-  const missing = findMissing(connection, step);
-  if (missing.length > 0) {
-    throw new StoreError("migration", `schema version ${step.to} lacks ${missing.join(", ")}`);
+/** Throws if a step's tables, columns or indexes are missing. */
+function verify(connection: SqliteConnection, steps: readonly Migration[]): void {
+  const present = readNames(connection);
+  for (const { to, expects } of steps) {
+    const columns = Object.entries(expects.columns ?? {}).flatMap(([table, names]) =>
+      names.map((name) => `${table}.${name}`),
+    );
+    const missing = [...columns, ...(expects.indexes ?? [])].filter((name) => !present.has(name));
+    if (missing.length > 0)
+      throw new StoreError("migration", `schema version ${to} lacks ${missing.join(", ")}`);
   }
 }
 
@@ -62,7 +67,7 @@ export function requireLatestSchema(connection: SqliteConnection): void {
       `the database has schema ${version} of ${latestSchemaVersion}: start the daemon once, which migrates it`,
     );
   }
-  for (const step of migrations) verify(connection, step);
+  verify(connection, migrations);
 }
 
 /**
@@ -86,7 +91,7 @@ export function migrate(
         if (version !== step.to - 1)
           throw new StoreError("migration", `no migration leads from ${version} to ${step.to}`);
         for (const statement of step.statements) connection.execute(statement);
-        verify(connection, step);
+        verify(connection, [step]);
         connection.execute(`PRAGMA user_version = ${step.to}`);
       });
     } catch (error) {
@@ -101,5 +106,8 @@ export function migrate(
       );
     }
   }
-  for (const step of chain) if (step.to <= target) verify(connection, step);
+  verify(
+    connection,
+    chain.filter(({ to }) => to <= target),
+  );
 }
