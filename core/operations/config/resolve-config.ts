@@ -66,8 +66,8 @@ export function resolveConfig(
   context: {
     readonly today: CalendarDate;
     readonly baseUrl?: Omit<StatedBaseUrls, "file">;
-    /** The time zone of budgets that state none. Default: UTC. */
-    readonly zone?: string;
+    /** Returns the time zone of budgets that state none. Default: UTC. */
+    readonly zone?: () => string;
     readonly locate?: (key: string) => string | null;
   },
 ): ResolvedConfig {
@@ -88,7 +88,7 @@ export function resolveConfig(
     telemetry: readTelemetry(root.table("telemetry"), root, raw),
     redactionRules,
     webhooks: readWebhooks(root, raw),
-    budgets: readBudgets(root.tables("budget"), context.zone ?? "UTC"),
+    budgets: readBudgets(root.tables("budget"), context.zone ?? (() => "UTC")),
     budgetWarnings: readBudgetWarnings(root.table("budget_warnings")),
     log: { level: root.table("log").choice("level", "info", ["debug", "info", "warn", "error"]) },
   };
@@ -495,7 +495,7 @@ function readWebhook(section: SectionReader): ConfiguredWebhook[] {
 }
 
 /** Reads the budgets. One with an invalid value is ignored: another amount than was meant would be worse. */
-function readBudgets(sections: readonly SectionReader[], zone: string): Budget[] {
+function readBudgets(sections: readonly SectionReader[], zone: () => string): Budget[] {
   const budgets: Budget[] = [];
   for (const section of sections) {
     const input = Object.fromEntries(
@@ -503,7 +503,7 @@ function readBudgets(sections: readonly SectionReader[], zone: string): Budget[]
     );
     const refuse = (key: string, problem: string) => section.warn(key, `${problem}; this budget is ignored`);
     const [unknown] = section.remaining();
-    const parsed = parseBudget(input, { zone });
+    const parsed = parseBudget(input, { zone: zone() });
     if (unknown !== undefined) {
       const near = nearest(unknown[0], BUDGET_KEYS);
       refuse(unknown[0], `is not a key of a budget${near === null ? "" : ` (did you mean ${near}?)`}`);
