@@ -153,21 +153,20 @@ async function readCounts(
   return counts;
 }
 
-/** Reads the running times that overlap the period, with the ones before and after it, by machine. */
+/** Reads the running times that overlap the period, by machine, with the last instant of those before it and the first of those after. */
 async function readRuns(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   { from, to }: Span,
 ): Promise<ReadonlyMap<string, RunningTime[]>> {
+  const [first, last] = [formatInstant(from), formatInstant(to)];
   const { rows } = await sql<{ machine_id: string; run_from: Millis; run_to: Millis }>`
-    select r.machine_id, r.run_from, r.run_to from daemon_runs r where r.workspace_id = ${workspaceId}::uuid
-      and r.run_from >= coalesce((select max(b.run_from) from daemon_runs b
-        where b.workspace_id = ${workspaceId}::uuid and b.machine_id = r.machine_id
-          and b.run_to < ${formatInstant(from)}::timestamptz), '-infinity')
-      and r.run_from <= coalesce((select min(a.run_from) from daemon_runs a
-        where a.workspace_id = ${workspaceId}::uuid and a.machine_id = r.machine_id
-          and a.run_from >= ${formatInstant(to)}::timestamptz), 'infinity')
-    order by r.machine_id, r.run_from`.execute(trx);
+    select machine_id, run_from, run_to from daemon_runs where workspace_id = ${workspaceId}::uuid
+      and run_to >= ${first}::timestamptz and run_from < ${last}::timestamptz
+    union all select machine_id, max(run_to), max(run_to) from daemon_runs where workspace_id = ${workspaceId}::uuid
+      and run_to < ${first}::timestamptz group by machine_id
+    union all select machine_id, min(run_from), min(run_from) from daemon_runs where workspace_id = ${workspaceId}::uuid
+      and run_from >= ${last}::timestamptz group by machine_id`.execute(trx);
   const runs = new Map<string, RunningTime[]>();
   for (const { machine_id, run_from, run_to } of rows) {
     const own = runs.get(machine_id) ?? [];
