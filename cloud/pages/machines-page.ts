@@ -51,7 +51,7 @@ async function renderMachines(call: PageCall, message: string | null): Promise<P
   const members = isAdmin ? await readRoute(call, "/members", membersSchema) : null;
   if (members !== null && !members.ok) return members.refusal;
   const people = members?.value.items ?? [];
-  const list = html`<section class="panel"><div class="scroll"><table aria-label="Machines"><thead><tr><th scope="col">Machine</th><th scope="col" class="desk">Version</th><th scope="col">Last seen</th><th scope="col">Coverage</th><th scope="col">State</th>${isAdmin ? html`<th scope="col">Change</th>` : ""}</tr></thead>
+  const list = html`<section class="panel"><div class="scroll"><table aria-label="Machines"><thead><tr><th scope="col">Machine</th><th scope="col" class="desk">Version</th><th scope="col" class="desk">Last seen</th><th scope="col" class="desk">Coverage</th><th scope="col">State</th>${isAdmin ? html`<th scope="col">Change</th>` : ""}</tr></thead>
 <tbody>${items.map((machine) => renderMachine(call, machine, coverageOf.get(machine.id), people))}</tbody></table></div>
 <p class="quiet">The coverage is that of the last 30 days: <a href="${call.place.base}/coverage">what was missed</a>. The time at which a machine was last seen is exact to five minutes.${isAdmin ? "" : " An administrator of the workspace names and blocks machines."}</p></section>`;
   const none = renderState(
@@ -82,7 +82,9 @@ function renderMachine(
 ${form("rename", html`<label for="name-${id}">Name</label><input id="name-${id}" name="name" type="text" autocomplete="off" maxlength="100" value="${name ?? ""}" placeholder="${hostname}"><button class="second">Rename</button>`)}
 ${renderTransfer(machine, people, person.userId, form)}
 ${isBlocked ? form("unblock", html`<button class="second">Unblock</button>`) : form("block", html`<button class="danger">Block</button>`)}</details>`;
-  return html`<tr><th scope="row" class="name">${renderName(shown)}<span class="sub">${name === null ? "" : html`<bdi>${hostname}</bdi>, `}<bdi>${platform}</bdi>, ${renderName(user?.name)}</span></th><td class="desk"><bdi>${version}</bdi></td><td class="when">${seen === null ? html`<span class="quiet">never</span>` : renderTime(Date.parse(seen), place)}</td><td>${renderCoverageCell(call, coverage)}</td><td class="${isBlocked ? "bad" : ""}">${state}</td>${workspace.role === "admin" ? html`<td>${change}</td>` : ""}</tr>`;
+  const lastSeen =
+    seen === null ? html`<span class="quiet">never</span>` : renderTime(Date.parse(seen), place);
+  return html`<tr><th scope="row" class="name">${renderName(shown)}<span class="sub">${name === null ? "" : html`<bdi>${hostname}</bdi>, `}<bdi>${platform}</bdi>, ${renderName(user?.name)}</span><span class="sub phone">seen ${lastSeen}</span></th><td class="desk"><bdi>${version}</bdi></td><td class="desk when">${lastSeen}</td><td class="desk">${renderCoverageCell(call, coverage)}</td><td class="${isBlocked ? "bad" : ""}">${state}</td>${workspace.role === "admin" ? html`<td>${change}</td>` : ""}</tr>`;
 }
 
 /**
