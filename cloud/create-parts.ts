@@ -1,6 +1,8 @@
 import { createBudgetWatch } from "./budgets/budget-watch.ts";
 import { clientAddress } from "./http/client-address.ts";
 import { createLimits } from "./limits/create-limits.ts";
+import { createFairQueue } from "./limits/fair-queue.ts";
+import { createKnownTokens } from "./limits/known-tokens.ts";
 import {
   CLOUD_CONFIG_DEFAULTS,
   type CloudConfig,
@@ -8,7 +10,14 @@ import {
   type CloudPorts,
   type CloudSettings,
 } from "./ports.ts";
+import { createSharedStates } from "./store/limit-states.ts";
 import { createRateSource } from "./store/rates.ts";
+
+/** Most requests of a workspace's machines at once; the server refuses others. Decision: seconds of work. */
+const MAX_VISITS = 64;
+
+/** How long a machine's request waits for its turn, milliseconds. Decision: a quarter of the time that a daemon waits for a response. */
+const MAX_QUEUE_WAIT_MS = 10_000;
 
 /** Adds to the ports what every handler needs besides. */
 export function createParts(ports: CloudPorts, config: CloudSettings): CloudParts {
@@ -21,7 +30,17 @@ export function createParts(ports: CloudPorts, config: CloudSettings): CloudPart
     ...ports,
     config: settings,
     rates: createRateSource(ports.db, ports.clock),
-    limits: createLimits(settings.rateLimits),
+    queue: createFairQueue({
+      slots: settings.concurrentUploads,
+      maxVisits: MAX_VISITS,
+      maxWaitMs: MAX_QUEUE_WAIT_MS,
+      setTimer: ports.clock.setTimer,
+    }),
+    knownTokens: createKnownTokens(),
+    limits: createLimits(
+      settings.rateLimits,
+      settings.shareLimits ? createSharedStates(ports.db, ports.sha256) : null,
+    ),
     budgetWatch: ports.budgetWatch ?? createBudgetWatch({ ...ports, baseUrl: settings.baseUrl }),
     addressOf: (context) => {
       const forwardedFor = context.req.header("x-forwarded-for");

@@ -10,6 +10,8 @@ import type { RandomBytes } from "../core/ports/random.ts";
 import type { Sha256 } from "../core/values/hash.ts";
 import type { BudgetWatch } from "./budgets/budget-watch.ts";
 import type { CloudLimits } from "./limits/create-limits.ts";
+import type { FairQueue } from "./limits/fair-queue.ts";
+import type { KnownTokens } from "./limits/known-tokens.ts";
 import type { CloudDatabase } from "./store/open-database.ts";
 import type { RateSource } from "./store/rates.ts";
 
@@ -48,6 +50,10 @@ export interface CloudConfig {
     /** Hashes of earlier wordings, for pages that are still open. */
     readonly earlierHashes: readonly string[];
   };
+  /** Whether several processes on the database hold the limits together. Default: false; each process has its own, in memory. */
+  readonly shareLimits: boolean;
+  /** How many requests of machines are processed at once; a workspace has at most a quarter of them, and at least two. Default: 10. */
+  readonly concurrentUploads: number;
   /** Requests a minute. Source: docs/specification.md#cloud-accounts-and-keys. */
   readonly rateLimits: {
     readonly perKey: number;
@@ -70,6 +76,8 @@ export const CLOUD_CONFIG_DEFAULTS: CloudConfig = {
     ],
     earlierHashes: [],
   },
+  shareLimits: false,
+  concurrentUploads: 10,
   rateLimits: { perKey: 600, perUser: 120, signInPerAddress: 10, pairingPerAddress: 10, pollPerAddress: 120 },
 };
 
@@ -79,6 +87,10 @@ export interface CloudParts extends CloudPorts {
   readonly rates: RateSource;
   readonly limits: CloudLimits;
   readonly budgetWatch: BudgetWatch;
+  /** Shares the server among the workspaces whose machines send to it. */
+  readonly queue: FairQueue;
+  /** The tokens that were valid lately. */
+  readonly knownTokens: KnownTokens;
   addressOf(context: Context): string | null;
 }
 

@@ -20,6 +20,11 @@ export interface PostgresServerOptions {
   readonly acquireTimeoutMs?: number;
   /** Maximum duration of a statement, enforced by the server, in milliseconds. Default: 15,000. */
   readonly statementTimeoutMs?: number;
+  /**
+   * Whether the URL is that of a pooler in transaction mode, such as PgBouncer: sessions then keep no prepared statements, and the
+   * timeouts are set at the start of each transaction. Statements outside of transactions have the timeouts of their role. Default: false.
+   */
+  readonly transactionPooler?: boolean;
 }
 
 /**
@@ -32,6 +37,8 @@ export function openPostgres(
   options: PostgresServerOptions = {},
 ): PostgresDatabase<Dialect> {
   const { maxConnections = 10, acquireTimeoutMs = 5_000, statementTimeoutMs = 15_000 } = options;
+  const { transactionPooler = false } = options;
+  const settings = sessionSettings(statementTimeoutMs);
   const open = (onClose: () => void) =>
     postgres(url, {
       max: 1,
@@ -45,11 +52,8 @@ export function openPostgres(
       connection: {
         application_name: "meter-cloud",
         TimeZone: "UTC",
-        statement_timeout: statementTimeoutMs,
-        // A generic plan overestimates its rows, and would be compiled for longer than it runs.
-        jit: false,
-        // A transaction of a client that disconnected must not keep its locks.
-        idle_in_transaction_session_timeout: statementTimeoutMs,
+        // A pooler refuses parameters that it does not know.
+        ...(transactionPooler ? {} : settings),
       },
       types: {
         int8: { to: INT8_OID, from: [INT8_OID], serialize: asText, parse: asText },
@@ -73,9 +77,28 @@ export function openPostgres(
           acquireTimeoutMs,
           setTimer: clock.setTimer,
           open,
+          prepare: !transactionPooler,
+          begin: transactionPooler ? beginWith(settings) : "begin",
         })),
       createIntrospector: (db) => new PostgresIntrospector(db),
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   };
+}
+
+/** Returns the settings of a session, or of a transaction. */
+function sessionSettings(statementTimeoutMs: number) {
+  return {
+    statement_timeout: statementTimeoutMs,
+    // A generic plan overestimates its rows, and would be compiled for longer than it runs.
+    jit: false,
+    // A transaction of a client that disconnected must not keep its locks.
+    idle_in_transaction_session_timeout: statementTimeoutMs,
+  };
+}
+
+/** Returns the statements that begin a transaction with settings of its own. They are sent as one message. */
+function beginWith(settings: Readonly<Record<string, number | boolean>>): string {
+  const set = Object.entries(settings).map(([name, value]) => `set local ${name} = ${value}`);
+  return ["begin", ...set].join("; ");
 }

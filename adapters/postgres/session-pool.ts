@@ -11,6 +11,10 @@ interface SessionPoolOptions {
   setTimer(delayMs: number, run: () => void): () => void;
   /** Creates a postgres.js client of exactly one connection, which calls `onClose` in the turn in which it closes. */
   open(onClose: () => void): Sql;
+  /** Whether sessions keep prepared statements. */
+  readonly prepare: boolean;
+  /** The SQL that begins a transaction. */
+  readonly begin: string;
 }
 
 /** A Kysely driver that reports the state of its pool. */
@@ -77,7 +81,7 @@ export function createSessionDriver(options: SessionPoolOptions): SessionDriver 
       const session = lent.get(connection);
       if (session !== undefined) release(pool, session);
     },
-    beginTransaction: command("begin"),
+    beginTransaction: command(options.begin),
     commitTransaction: command("commit"),
     rollbackTransaction: command("rollback"),
     destroy: () => close(pool),
@@ -141,7 +145,9 @@ async function run<Row>(
   if (session.isClosed) throw new DatabaseError("unavailable", { code: "CONNECTION_CLOSED" });
   try {
     const parameters = [...query.parameters] as Parameters<Sql["unsafe"]>[1];
-    const result = await session.sql.unsafe(query.sql, parameters, { prepare: true });
+    const result = await session.sql.unsafe(query.sql, parameters, {
+      prepare: pool.options.prepare,
+    });
     const changes = ["INSERT", "UPDATE", "DELETE", "MERGE"].includes(result.command);
     return {
       rows: [...result] as unknown as Row[],

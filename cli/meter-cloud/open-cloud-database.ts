@@ -22,12 +22,14 @@ export class DatabaseInUse extends CommandFailure {}
 
 /** Opens the server that `DATABASE_URL` names, which connects with the first query, or the embedded database. */
 export async function openConfiguredDatabase(config: CloudProgramConfig): Promise<OpenedDatabase> {
-  const { max_connections, acquire_timeout_seconds, statement_timeout_seconds } = config.settings.database;
+  const { max_connections, acquire_timeout_seconds, statement_timeout_seconds, transaction_pooler } =
+    config.settings.database;
   if (config.databaseUrl !== null) {
     const database = openPostgres(config.databaseUrl, systemClock, {
       maxConnections: max_connections,
       acquireTimeoutMs: acquire_timeout_seconds * 1_000,
       statementTimeoutMs: statement_timeout_seconds * 1_000,
+      transactionPooler: transaction_pooler,
     });
     return { db: openCloudDatabase(database), database, engine: "postgres" };
   }
@@ -75,6 +77,12 @@ export const NO_TABLES =
 /** SQLSTATE of a query on a table that does not exist. */
 const UNDEFINED_TABLE = "42P01";
 
+/** What PgBouncer answers to a connection whose settings it would have to keep for a session. */
+const UNSUPPORTED_PARAMETER = /^unsupported startup parameter/;
+
+const NEEDS_POOLER_SETTING =
+  "DATABASE_URL is a pooler in transaction mode. Set METER_CLOUD_DATABASE_TRANSACTION_POOLER=true.";
+
 /** Turns a database error into a failure whose message says what to do. Returns other errors unchanged. */
 export function describeDatabaseError(cause: unknown): unknown {
   if (!(cause instanceof DatabaseError)) return cause;
@@ -84,5 +92,6 @@ export function describeDatabaseError(cause: unknown): unknown {
   const message = MESSAGES[cause.reason];
   // The driver's message names the host or the role, never the password.
   const detail = cause.cause instanceof Error ? cause.cause.message : cause.message;
+  if (UNSUPPORTED_PARAMETER.test(detail)) return new CommandFailure(NEEDS_POOLER_SETTING);
   return message === undefined ? cause : new CommandFailure(`${message}: ${detail || cause.code}.`);
 }

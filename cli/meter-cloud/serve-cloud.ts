@@ -143,7 +143,7 @@ async function startServing(
     },
     bodyKeys: createBodyKeyFolder(config.bodyKeysFolder),
   };
-  const cloudConfig = toCloudConfig(config.settings, baseUrl);
+  const cloudConfig = toCloudConfig(config, baseUrl);
   const app = createCloud(ports, cloudConfig);
   const summaries = startSummaryJob(ports, cloudConfig);
   operations = withOperations(app, {
@@ -155,9 +155,12 @@ async function startServing(
   return { operations, served, baseUrl, accounts, budgetWatch, summaries };
 }
 
+/** How many uploads the embedded database processes at once. It has one connection; the other is parsed meanwhile. */
+const EMBEDDED_UPLOADS = 2;
+
 /** Converts the settings to the configuration of the app. */
 function toCloudConfig(
-  { server, checkout, limits }: CloudProgramConfig["settings"],
+  { settings: { server, database, checkout, limits }, databaseUrl }: CloudProgramConfig,
   baseUrl: string,
 ): Parameters<typeof createCloud>[1] {
   const { strings, earlier_hashes: earlierHashes } = checkout;
@@ -165,6 +168,9 @@ function toCloudConfig(
     baseUrl,
     trustedHops: server.trusted_hops,
     ...(strings !== null && { checkoutWording: { strings, earlierHashes } }),
+    // The embedded database has one process.
+    shareLimits: databaseUrl !== null,
+    concurrentUploads: databaseUrl === null ? EMBEDDED_UPLOADS : database.max_connections,
     rateLimits: {
       perKey: limits.key_per_minute,
       perUser: limits.user_per_minute,

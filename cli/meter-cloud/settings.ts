@@ -73,6 +73,8 @@ export const settingsSchema = v.strictObject({
       max_connections: v.optional(integer(1, 1_000), 10),
       acquire_timeout_seconds: v.optional(integer(1, 60), 5),
       statement_timeout_seconds: v.optional(integer(1, 600), 15),
+      /** Whether `DATABASE_URL` is a pooler in transaction mode, such as PgBouncer. */
+      transaction_pooler: v.optional(flag, false),
       /** Whether `serve` migrates the tables and stores the bundled rates. Off if its role does not own the tables. */
       migrate: v.optional(flag, true),
     }),

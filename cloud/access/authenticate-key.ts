@@ -25,8 +25,9 @@ export async function authenticateKey(
   if (token === null || workspaceId === null) return unauthorised();
   const key = await findKey(parts.db, workspaceId, hashToken(token, parts.sha256));
   if (key === null) return unauthorised();
+  parts.knownTokens.add(token);
   if (!SCOPES.includes(key.scope)) return { ok: false, refusal: problem("scope_insufficient") };
-  const retryAfterSeconds = parts.limits.perKey.take(key.keyId, parts.clock.now());
+  const retryAfterSeconds = await parts.limits.perKey.take(key.keyId, parts.clock.now());
   if (retryAfterSeconds !== null)
     return { ok: false, refusal: problem("rate_limited", { retryAfterSeconds }) };
   if (inService) {

@@ -33,7 +33,7 @@ export async function authenticatePerson(
 ): Promise<OrRefusal<Actor>> {
   const found = await identify(parts, context, sessionOnly);
   if (!found.ok) return { ok: false, refusal: problem(found.code) };
-  const retryAfterSeconds = parts.limits.perUser.take(found.rateLimitKey, parts.clock.now());
+  const retryAfterSeconds = await parts.limits.perUser.take(found.rateLimitKey, parts.clock.now());
   if (retryAfterSeconds !== null)
     return { ok: false, refusal: problem("rate_limited", { retryAfterSeconds }) };
   if (found.outOfService !== null) return { ok: false, refusal: problem(found.outOfService) };

@@ -27,7 +27,7 @@ export async function checkAccess(
 ): Promise<OrRefusal<Access>> {
   switch (route.caller) {
     case "anyone":
-      return checkAddressLimit(parts, route, context);
+      return await checkAddressLimit(parts, route, context);
     case "key": {
       const key = await authenticateKey(parts, context, { inService: route.inService ?? true });
       return key.ok ? { ok: true, value: { key: key.value } } : key;
@@ -38,14 +38,14 @@ export async function checkAccess(
   }
 }
 
-function checkAddressLimit(
+async function checkAddressLimit(
   parts: CloudParts,
   { addressLimit }: ApiRoute,
   context: Context<CloudEnv>,
-): OrRefusal<Access> {
+): Promise<OrRefusal<Access>> {
   if (addressLimit === undefined) return { ok: true, value: {} };
   const client = addressGroup(parts.addressOf(context));
-  const retryAfterSeconds = parts.limits[addressLimit].take(client, parts.clock.now());
+  const retryAfterSeconds = await parts.limits[addressLimit].take(client, parts.clock.now());
   if (retryAfterSeconds === null) return { ok: true, value: {} };
   return { ok: false, refusal: problem("rate_limited", { retryAfterSeconds }) };
 }

@@ -1,9 +1,10 @@
 import type { CloudConfig } from "../ports.ts";
+import { type LimitStates, statesOf } from "./limit-states.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limiter.ts";
 import { createSignInThrottle, type SignInThrottle } from "./sign-in-throttle.ts";
 import { createWrongCodeLock, type WrongCodeLock } from "./wrong-code-lock.ts";
 
-/** The limits of one server. Their state is in memory. */
+/** The limits of the cloud. */
 export interface CloudLimits extends Readonly<Record<keyof CloudConfig["rateLimits"], RateLimiter>> {
   /** Wrong passwords, by account. */
   readonly wrongPasswords: SignInThrottle;
@@ -11,15 +12,20 @@ export interface CloudLimits extends Readonly<Record<keyof CloudConfig["rateLimi
   readonly wrongCodes: WrongCodeLock;
 }
 
-/** Creates the limits of one server. */
-export function createLimits(rates: CloudConfig["rateLimits"]): CloudLimits {
+/** Creates the limits. `shared` is the state that several processes share; null if it is in memory. */
+export function createLimits(
+  rates: CloudConfig["rateLimits"],
+  shared: LimitStates | null = null,
+): CloudLimits {
+  const limiter = (name: keyof CloudConfig["rateLimits"]) =>
+    createRateLimiter(rates[name], shared === null ? null : statesOf(name, shared));
   return {
-    perKey: createRateLimiter(rates.perKey),
-    perUser: createRateLimiter(rates.perUser),
-    signInPerAddress: createRateLimiter(rates.signInPerAddress),
-    pairingPerAddress: createRateLimiter(rates.pairingPerAddress),
-    pollPerAddress: createRateLimiter(rates.pollPerAddress),
-    wrongPasswords: createSignInThrottle(),
-    wrongCodes: createWrongCodeLock(),
+    perKey: limiter("perKey"),
+    perUser: limiter("perUser"),
+    signInPerAddress: limiter("signInPerAddress"),
+    pairingPerAddress: limiter("pairingPerAddress"),
+    pollPerAddress: limiter("pollPerAddress"),
+    wrongPasswords: createSignInThrottle(shared === null ? undefined : statesOf("wrongPasswords", shared)),
+    wrongCodes: createWrongCodeLock(shared === null ? undefined : statesOf("wrongCodes", shared)),
   };
 }

@@ -1,4 +1,5 @@
 import type { Millis } from "../../core/values/time.ts";
+import { createMemoryStates, type LimitStates } from "./limit-states.ts";
 
 /** How many wrong codes lock a client. Source: docs/specification.md#pairing. */
 export const MAX_WRONG_CODES = 5;
@@ -6,54 +7,51 @@ export const MAX_WRONG_CODES = 5;
 /** How long a lock lasts and a wrong code counts, milliseconds. Source: docs/specification.md#pairing: ten minutes. */
 export const WRONG_CODES_LOCK_MS = 600_000;
 
-/** How many clients are remembered before those without recent wrong codes are removed. */
-const SWEEP_AT = 10_000;
-
 /** Counts wrong pairing codes by person and by address. */
 export interface WrongCodeLock {
   /**
    * Starts an attempt for all of these clients. It counts as wrong until refunded, so that simultaneous attempts count too.
-   * Returns null if it is allowed, else the seconds until it is.
+   * Resolves to null if it is allowed, else to the seconds until it is.
    */
-  take(clients: readonly string[], now: Millis): number | null;
+  take(clients: readonly string[], now: Millis): Promise<number | null>;
   /** Removes the attempt started at `takenAt`, whose code was right. Earlier ones stay: a guesser may own valid codes. */
-  refund(clients: readonly string[], takenAt: Millis): void;
+  refund(clients: readonly string[], takenAt: Millis): Promise<void>;
 }
 
-/** Creates a lock. The state is in memory, like the rate limits: each instance of the server counts separately, of 2^40 codes. */
-export function createWrongCodeLock(): WrongCodeLock {
-  const times = new Map<string, readonly Millis[]>();
-  const isRecent = (at: Millis, now: Millis) => Math.abs(now - at) < WRONG_CODES_LOCK_MS;
+/** The times of a client's wrong codes, oldest first. */
+type Times = readonly Millis[];
 
-  function recent(client: string, now: Millis): readonly Millis[] {
-    const known = times.get(client) ?? [];
-    const last = known.at(-1);
-    // A full set of wrong codes counts until the last of them has expired.
-    return known.length === MAX_WRONG_CODES && last !== undefined && isRecent(last, now)
-      ? known
-      : known.filter((at) => isRecent(at, now));
-  }
-
+/** Creates a lock. */
+export function createWrongCodeLock(states: LimitStates = createMemoryStates()): WrongCodeLock {
   return {
-    take(clients, now) {
-      const waits = clients.map((client) => {
-        const last = recent(client, now);
-        return last.length < MAX_WRONG_CODES ? 0 : (last.at(-1) ?? now) + WRONG_CODES_LOCK_MS - now;
-      });
-      const waitMs = Math.max(0, ...waits);
-      if (waitMs > 0) return Math.ceil(waitMs / 1_000);
-      for (const client of clients) times.set(client, [...recent(client, now), now]);
-      if (times.size > SWEEP_AT) {
-        for (const client of times.keys()) if (recent(client, now).length === 0) times.delete(client);
-      }
-      return null;
-    },
-    refund(clients, takenAt) {
-      for (const client of clients) {
-        const known = times.get(client) ?? [];
-        const at = known.lastIndexOf(takenAt);
-        if (at >= 0) times.set(client, known.toSpliced(at, 1));
-      }
-    },
+    take: (clients, now) =>
+      states.change<Times, number | null>(clients, now, (stored) => {
+        const times = stored.map((each) => recent(each ?? [], now));
+        const waits = times.map((each) =>
+          each.length < MAX_WRONG_CODES ? 0 : (each.at(-1) ?? now) + WRONG_CODES_LOCK_MS - now,
+        );
+        const waitMs = Math.max(0, ...waits);
+        if (waitMs > 0) return { states: null, expiresAt: 0, result: Math.ceil(waitMs / 1_000) };
+        const after = times.map((each) => [...each, now]);
+        return { states: after, expiresAt: now + WRONG_CODES_LOCK_MS, result: null };
+      }),
+    refund: (clients, takenAt) =>
+      states.change<Times, void>(clients, takenAt, (stored) => {
+        const after = stored.map((times) => {
+          const at = times?.lastIndexOf(takenAt) ?? -1;
+          return at < 0 ? (times ?? []) : (times ?? []).toSpliced(at, 1);
+        });
+        const lastAt = Math.max(takenAt, ...after.flat());
+        return { states: after, expiresAt: lastAt + WRONG_CODES_LOCK_MS, result: undefined };
+      }),
   };
+}
+
+/** Returns the times that count. A full set of wrong codes counts until the last of them has expired. */
+function recent(times: Times, now: Millis): Times {
+  const isRecent = (at: Millis) => Math.abs(now - at) < WRONG_CODES_LOCK_MS;
+  const last = times.at(-1);
+  return times.length === MAX_WRONG_CODES && last !== undefined && isRecent(last)
+    ? times
+    : times.filter(isRecent);
 }

@@ -72,7 +72,7 @@ export async function answerPage(
   if (!visitor.ok) return visitor.refusal;
   const { person, workspace } = visitor.value;
   const { clock, limits } = env.parts;
-  const retryAfterSeconds = limits.perUser.take(person.userId, clock.now());
+  const retryAfterSeconds = await limits.perUser.take(person.userId, clock.now());
   if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
   const refusal = checkStanding(workspace, access);
   if (refusal !== null) return refusal;

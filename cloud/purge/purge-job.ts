@@ -2,6 +2,7 @@ import type { Clock } from "../../core/ports/clock.ts";
 import type { CloudLog } from "../../core/ports/cloud-log.ts";
 import { continueErasures, type ErasureParts } from "../erasure/run-erasure.ts";
 import { problemOf } from "../http/problem.ts";
+import { deleteExpiredStates } from "../store/limit-states.ts";
 import { PURGE_MAX_STEPS, type PurgeParts, type PurgeReport, runPurge } from "./run-purge.ts";
 
 /** From the server's start to the first run, and from the end of one to the next, milliseconds. Decision: docs/specification.md#deletion says "about". */
@@ -42,6 +43,7 @@ export function startPurgeJob(
 
   async function run(): Promise<number> {
     try {
+      await deleteExpiredStates(parts.db, clock.now());
       await continueErasures({ ...parts, bodyKeys: parts.bodyKeys ?? null });
       const report = await runPurge(parts, { maxSteps: PURGE_MAX_STEPS, isStopped: () => isStopped });
       const count = (kind: string) => report.erased.filter((subject) => subject.kind === kind).length;

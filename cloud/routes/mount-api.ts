@@ -1,7 +1,11 @@
 import type { Context, Hono } from "hono";
 import { parseWire } from "../../core/wire/parse.ts";
+import { bearerToken } from "../access/bearer-token.ts";
 import { type Access, checkAccess } from "../access/check-access.ts";
+import { workspaceOfToken } from "../access/token.ts";
 import { API_ROUTES, type ApiRoute, type ApiRouteName, splitRouteName } from "../api/api-routes.ts";
+import { addressGroup } from "../http/client-address.ts";
+import { problem } from "../http/problem.ts";
 import {
   type OrRefusal,
   readBytes,
@@ -32,17 +36,53 @@ export function mountApi(app: Hono<CloudEnv>, parts: CloudParts): void {
     // The type of the handlers pairs each with its route; a loop over the names cannot express that.
     const handle = API_HANDLERS[name] as (call: UntypedCall) => Response | Promise<Response>;
     const { method, path } = splitRouteName(name);
-    app.on(method, path, async (context) => {
-      const access = await checkAccess(parts, route, context);
+    const answerCall = async (context: Context<CloudEnv>, run: RunInTurn) => {
+      const access = await run(() => checkAccess(parts, route, context));
+      if (access === null) return overloaded();
       if (!access.ok) return access.refusal;
+      // Not in a slot, since a client may send slowly.
       const input = await readInput(route, context);
       if (!input.ok) return input.refusal;
       const answer = (status: number, body?: unknown) =>
         body === undefined ? context.body(null, status as 204) : context.json(body, status as 200);
       const params = context.req.param() as Readonly<Record<string, string>>;
-      return await handle({ parts, context, params, answer, ...access.value, ...input.value });
+      const call = { parts, context, params, answer, ...access.value, ...input.value };
+      return (await run(async () => await handle(call))) ?? overloaded();
+    };
+    app.on(method, path, async (context) => {
+      if (route.caller !== "key") return await answerCall(context, async (work) => await work());
+      const visit = parts.queue.enter(tenantOf(parts, context));
+      if (visit === null) return overloaded();
+      try {
+        return await answerCall(context, visit.run);
+      } finally {
+        visit.leave();
+      }
     });
   }
+}
+
+/** Runs work when it is its turn; null if that took too long. */
+type RunInTurn = <T>(work: () => Promise<T>) => Promise<T | null>;
+
+/** The answer to a machine whose request was not processed, since too many wait. It sends it again. */
+function overloaded(): Response {
+  return problem("unavailable", { retryAfterSeconds: OVERLOADED_RETRY_SECONDS });
+}
+
+/** `Retry-After` of a request that found the server overloaded, seconds. Decision: as long as while the database is unavailable. */
+const OVERLOADED_RETRY_SECONDS = 5;
+
+/**
+ * Returns under which name the requests of a token queue: its workspace if the token was valid before, else the client's address, so
+ * that tokens with another workspace's id can't fill that workspace's queue.
+ */
+function tenantOf(parts: CloudParts, context: Context<CloudEnv>): string {
+  const token = bearerToken(context);
+  const workspaceId = token === null ? null : workspaceOfToken(token);
+  return token !== null && workspaceId !== null && parts.knownTokens.has(token)
+    ? `workspace ${workspaceId}`
+    : `address ${addressGroup(parts.addressOf(context))}`;
 }
 
 async function readInput(

@@ -24,6 +24,7 @@ import { coverage } from "./migrations/0020-coverage.ts";
 import { directory } from "./migrations/0021-directory.ts";
 import { savedViews } from "./migrations/0022-saved-views.ts";
 import { weeklySummaries } from "./migrations/0023-weekly-summaries.ts";
+import { limitStates } from "./migrations/0024-limit-states.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -52,6 +53,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   directory,
   savedViews,
   weeklySummaries,
+  limitStates,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

@@ -46,5 +46,6 @@ export const TABLE_PLACES = {
   pairing_sessions: "coordinator",
   checkout_consent_records: "coordinator",
   pricing_rates: "coordinator",
+  limit_states: "coordinator",
   cloud_migrations: "coordinator",
 } as const satisfies Readonly<Record<string, TablePlace>>;

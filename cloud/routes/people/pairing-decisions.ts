@@ -57,7 +57,7 @@ async function limitWrongCodes(
   const { wrongCodes } = parts.limits;
   const clients = [`user ${actor.userId}`, `address ${addressGroup(parts.addressOf(context))}`];
   const now = parts.clock.now();
-  const retryAfterSeconds = wrongCodes.take(clients, now);
+  const retryAfterSeconds = await wrongCodes.take(clients, now);
   if (retryAfterSeconds !== null) return problem("too_many_wrong_codes", { retryAfterSeconds });
   let isWrong = false;
   try {
@@ -65,6 +65,6 @@ async function limitWrongCodes(
     isWrong = answer === null;
     return answer ?? problem("pairing_unknown");
   } finally {
-    if (!isWrong) wrongCodes.refund(clients, now);
+    if (!isWrong) await wrongCodes.refund(clients, now);
   }
 }

@@ -22,7 +22,7 @@ export async function handleAuth(parts: CloudParts, context: Context<CloudEnv>):
     (byBrowser && !isOwnOrigin(origin, parts.config.baseUrl));
   if (isForeign) return problem("origin_refused");
   const address = addressGroup(parts.addressOf(context));
-  const retryAfterSeconds = signInPerAddress.take(address, parts.clock.now());
+  const retryAfterSeconds = await signInPerAddress.take(address, parts.clock.now());
   if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
   const bytes = await readBytes(request, SMALL_PAYLOAD_BYTES);
   if (!bytes.ok) return bytes.refusal;
@@ -31,11 +31,12 @@ export async function handleAuth(parts: CloudParts, context: Context<CloudEnv>):
   const handle = () => parts.accounts.handle(new Request(url, { method, headers, body }));
   const account = new URL(url).pathname === SIGN_IN_PATH ? accountOf(parts, bytes.value) : null;
   if (account === null) return await handle();
-  const waitSeconds = wrongPasswords.take(account, address, parts.clock.now());
+  const now = parts.clock.now();
+  const waitSeconds = await wrongPasswords.take(account, address, now);
   if (waitSeconds !== null) return problem("rate_limited", { retryAfterSeconds: waitSeconds });
   const answer = await handle();
-  if (answer.ok) wrongPasswords.succeeded(account, address);
-  else if (answer.status !== 401) wrongPasswords.refund(account);
+  if (answer.ok) await wrongPasswords.succeeded(account, address, now);
+  else if (answer.status !== 401) await wrongPasswords.refund(account, now);
   return answer;
 }
 

@@ -23,6 +23,7 @@ interface CloudProcessOptions {
 
 /** `meter-cloud serve` as a separate process. */
 export interface CloudProcess {
+  /** Where it listens. */
   readonly url: string;
   readonly home: string;
   readonly pid: number;
@@ -78,7 +79,7 @@ export async function startCloudProcess(options: CloudProcessOptions = {}): Prom
   );
   const logged = collect(child.stderr);
   const said = collect(child.stdout);
-  const url = await addressOf(child, logged, exited);
+  const url = await addressOf(child, logged, exited, options.env?.METER_CLOUD_SERVER_BASE_URL !== undefined);
   return {
     url,
     home,
@@ -110,6 +111,7 @@ async function addressOf(
   child: ChildProcess,
   logged: () => string,
   exited: Promise<number | null>,
+  hasPublicUrl: boolean,
 ): Promise<string> {
   let isLate = () => {};
   const late = setTimeout(() => isLate(), STARTS_WITHIN_MS);
@@ -118,8 +120,11 @@ async function addressOf(
       let said = "";
       child.stdout?.on("data", (chunk) => {
         said += String(chunk);
-        const [, found] = /is running at (\S+)/.exec(said) ?? [];
-        if (found !== undefined) resolve(found);
+        const [, found] = /is running at (\S+)\n/.exec(said) ?? [];
+        // With a public address, the process itself is at the port of the second line.
+        const [, port] = /listening on \S+ port (\d+)/.exec(said) ?? [];
+        if (found !== undefined && !hasPublicUrl) resolve(found);
+        if (port !== undefined) resolve(`http://127.0.0.1:${port}`);
       });
       void exited.then((code) => reject(new Error(`meter-cloud ended with ${code}: ${said}${logged()}`)));
       isLate = () => {

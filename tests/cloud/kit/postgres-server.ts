@@ -49,13 +49,13 @@ export function missingPostgres(): string | null {
 }
 
 function accountProblem(): string | null {
-  return process.getuid?.() === 0 && account() === null
+  return process.getuid?.() === 0 && postgresAccount() === null
     ? "PostgreSQL refuses to run as root, and there is no account postgres"
     : null;
 }
 
 /** Returns the account that the server runs as; null for the current one. PostgreSQL refuses to run as root. */
-function account(): { uid: number; gid: number } | null {
+export function postgresAccount(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null;
   const id = (flag: string) => Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout);
   const [uid, gid] = [id("-u"), id("-g")];
@@ -77,7 +77,7 @@ function parentFolder(durable: boolean): string {
  * test's data may be lost.
  */
 export async function startPostgres(durable = false, from: string | null = null): Promise<PostgresServer> {
-  const as = account();
+  const as = postgresAccount();
   const folder = mkdtempSync(join(parentFolder(durable), "meter-postgres-"));
   const data = join(folder, "data");
   const options = { stdio: "ignore", cwd: folder, ...as } as const;
@@ -160,7 +160,7 @@ export async function startPostgres(durable = false, from: string | null = null)
   };
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once("error", reject);

@@ -16,69 +16,69 @@ import { pgliteEngine } from "../kit/engines.ts";
 
 describe("createSignInThrottle()", () => {
   /** A throttle whose account has failed this often, each time as soon as it was allowed. */
-  function failed(times: number) {
+  async function failed(times: number) {
     const throttle = createSignInThrottle();
     let now = 0;
     for (let at = 0; at < times; at += 1) {
-      let wait = throttle.take("ann", `a${at}`, now);
+      let wait = await throttle.take("ann", `a${at}`, now);
       if (wait !== null) {
         now += wait * 1_000;
-        wait = throttle.take("ann", `a${at}`, now);
+        wait = await throttle.take("ann", `a${at}`, now);
       }
       assert.equal(wait, null);
     }
     return { throttle, now };
   }
 
-  it("allows ten wrong passwords, then doubles the wait with each one, up to 15 minutes", () => {
+  it("allows ten wrong passwords, then doubles the wait with each one, up to 15 minutes", async () => {
     const waits = [];
     for (let times = FREE_FAILURES - 1; times < FREE_FAILURES + 9; times += 1) {
-      const { throttle, now } = failed(times);
-      waits.push(throttle.take("ann", "b", now) ?? 0);
+      const { throttle, now } = await failed(times);
+      waits.push((await throttle.take("ann", "b", now)) ?? 0);
     }
     assert.deepEqual(waits, [0, 15, 30, 60, 120, 240, 480, 900, 900, 900]);
     assert.equal(FIRST_WAIT_MS * 60, MAX_WAIT_MS);
   });
 
-  it("does not count an attempt that it refused", () => {
-    const { throttle, now } = failed(FREE_FAILURES);
-    for (let times = 0; times < 100; times += 1) assert.equal(throttle.take("ann", "b", now), 15);
-    assert.equal(throttle.take("ann", "b", now + FIRST_WAIT_MS), null);
+  it("does not count an attempt that it refused", async () => {
+    const { throttle, now } = await failed(FREE_FAILURES);
+    for (let times = 0; times < 100; times += 1) assert.equal(await throttle.take("ann", "b", now), 15);
+    assert.equal(await throttle.take("ann", "b", now + FIRST_WAIT_MS), null);
   });
 
-  it("counts each account separately, and simultaneous attempts each", () => {
-    const { throttle, now } = failed(FREE_FAILURES);
-    assert.equal(throttle.take("ben", "a", now), null);
+  it("counts each account separately, and simultaneous attempts each", async () => {
+    const { throttle, now } = await failed(FREE_FAILURES);
+    assert.equal(await throttle.take("ben", "a", now), null);
     const fresh = createSignInThrottle();
-    const taken = Array.from({ length: 20 }, () => fresh.take("ann", "a", 0));
+    const taken = await Promise.all(Array.from({ length: 20 }, () => fresh.take("ann", "a", 0)));
     assert.equal(taken.filter((wait) => wait === null).length, FREE_FAILURES);
   });
 
-  it("never delays an address that the account was signed in from", () => {
+  it("never delays an address that the account was signed in from", async () => {
     const throttle = createSignInThrottle();
-    throttle.take("ann", "home", 0);
-    throttle.succeeded("ann", "home");
-    for (let at = 0; at < 50; at += 1) throttle.take("ann", `b${at}`, 0);
-    assert.notEqual(throttle.take("ann", "b", 0), null);
-    assert.equal(throttle.take("ann", "home", 0), null);
+    await throttle.take("ann", "home", 0);
+    await throttle.succeeded("ann", "home", 0);
+    for (let at = 0; at < 50; at += 1) await throttle.take("ann", `b${at}`, 0);
+    assert.notEqual(await throttle.take("ann", "b", 0), null);
+    assert.equal(await throttle.take("ann", "home", 0), null);
   });
 
-  it("forgets failures after a success, after a day, and after a refund", () => {
-    const { throttle, now } = failed(FREE_FAILURES);
-    assert.equal(throttle.take("ann", "b", now + FAILURES_TTL_MS), null);
-    throttle.succeeded("ann", "b");
-    assert.equal(throttle.take("ann", "c", now + FAILURES_TTL_MS), null);
+  it("forgets failures after a success, after a day, and after a refund", async () => {
+    const { throttle, now } = await failed(FREE_FAILURES);
+    assert.equal(await throttle.take("ann", "b", now + FAILURES_TTL_MS), null);
+    await throttle.succeeded("ann", "b", now);
+    assert.equal(await throttle.take("ann", "c", now + FAILURES_TTL_MS), null);
     for (let times = 0; times < 50; times += 1) {
-      assert.equal(throttle.take("cat", "c", now), null);
-      throttle.refund("cat");
+      assert.equal(await throttle.take("cat", "c", now), null);
+      await throttle.refund("cat", now);
     }
-    throttle.refund("nobody");
+    await throttle.refund("nobody", now);
   });
 
-  it("remembers a bounded number of accounts, and forgets the one that failed longest ago", () => {
-    const { throttle, now } = failed(FREE_FAILURES);
-    for (let at = 0; at < 10_000; at += 1) throttle.take(`stranger-${at}`, "b", now);
-    assert.equal(throttle.take("ann", "b", now), null);
+  it("remembers a bounded number of accounts, and forgets the one that failed longest ago", async () => {
+    const { throttle, now } = await failed(FREE_FAILURES);
+    for (let at = 0; at < 10_000; at += 1) await throttle.take(`stranger-${at}`, "b", now);
+    assert.equal(await throttle.take("ann", "b", now), null);
   });
 });
 
