@@ -5,6 +5,7 @@ import {
   type ComparableTokens,
   comparable,
   type DifferenceReason,
+  differenceOf,
   type Evidence,
   type JoinedCall,
   totalOf,
@@ -132,7 +133,7 @@ const countWitnesses = (call: JoinedCall) => seenBy(call).length;
 function totalsOf(calls: readonly JoinedCall[], witness: Witness): WitnessTotals | null {
   const seen = calls.flatMap((call) => (call[witness] === null ? [] : [call]));
   if (seen.length === 0) return null;
-  const counts = seen.map((call) => comparable(call[witness]?.tokens ?? null));
+  const counts = seen.map((call) => comparable(call[witness]?.tokens));
   const sum = (name: keyof ComparableTokens) => {
     const known = counts.flatMap((count) => count[name] ?? []);
     return known.length === 0 ? null : known.reduce((total, count) => total + count, 0);
@@ -186,11 +187,8 @@ const addKnownCosts = (one: bigint | null, other: bigint | null) =>
 
 /** The tokens of a call that a witness missed, or by which its counts differ from those of the others. */
 function affectedTokens(call: JoinedCall, witness: Witness, kind: Difference["kind"]): number | null {
-  const base = comparable((call.wire ?? call.log ?? call.client)?.tokens ?? null);
+  const base = comparable((call.wire ?? call.log ?? call.client)?.tokens);
   if (kind === "missing") return COMPARED.every((name) => base[name] === null) ? null : totalOf(base);
-  const other = comparable((witness === "wire" ? (call.log ?? call.client) : call[witness])?.tokens ?? null);
-  return COMPARED.reduce((sum, name) => {
-    const [one, two] = [base[name], other[name]];
-    return one === null || two === null ? sum : sum + Math.abs(one - two);
-  }, 0);
+  const others = witness === "wire" ? [call.log, call.client] : [call[witness]];
+  return Math.max(...others.map((other) => differenceOf(base, comparable(other?.tokens))));
 }

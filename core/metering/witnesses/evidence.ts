@@ -105,8 +105,8 @@ export interface ComparableTokens {
   readonly output: number | null;
 }
 
-/** Returns the counts in the form that can be compared. */
-export function comparable(tokens: TokenCounts | null): ComparableTokens {
+/** Returns the counts in the form that can be compared. Without counts, all are unknown. */
+export function comparable(tokens: TokenCounts | null | undefined): ComparableTokens {
   const { completionTokens = null, thinkingTokens = null } = tokens ?? {};
   return {
     input: tokens?.promptTokens ?? null,
@@ -129,6 +129,13 @@ export function agree(one: ComparableTokens, other: ComparableTokens): boolean {
     return first === null || second === null || first === second;
   });
 }
+
+/** The tokens by which two witnesses differ: a count that one of them does not state is not compared. */
+export const differenceOf = (one: ComparableTokens, other: ComparableTokens): number =>
+  COMPARED.reduce((sum, name) => {
+    const [first, second] = [one[name], other[name]];
+    return first === null || second === null ? sum : sum + Math.abs(first - second);
+  }, 0);
 
 /** All tokens. Unknown counts add nothing. */
 export const totalOf = (tokens: ComparableTokens): number =>

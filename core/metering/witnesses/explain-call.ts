@@ -136,9 +136,7 @@ function whyNotInLog({ wire, client }: JoinedCall, facts: SessionFacts): Differe
   if (isHelper(client?.querySource ?? null)) return "helper_call";
   if (wire !== null && wire.requestKind !== "chat") return "helper_call";
   if (!facts.hasLog) return "no_log";
-  if (facts.faultsLeft === 0) return "unknown";
-  facts.faultsLeft -= 1;
-  return "log_fault";
+  return takeFault(facts) ? "log_fault" : "unknown";
 }
 
 /** Exporters lose the requests before they are switched on and after their last export. */
@@ -151,22 +149,26 @@ function whyNotReported({ at, wire }: JoinedCall, facts: SessionFacts): Differen
 
 /** Compares counts with those of the wire, or of the log if the call is not on the wire. */
 function compareCounts({ wire, log, client }: JoinedCall, facts: SessionFacts): CallDifference[] {
+  const base = comparable(wire?.tokens ?? log?.tokens);
+  const logDiffers = wire !== null && log !== null && !agree(base, comparable(log.tokens));
+  const clientDiffers =
+    client !== null && (wire !== null || log !== null) && !agree(base, comparable(client.tokens));
+  // The counts of an aborted call are those until then, so one difference explains both.
+  if (wire !== null && isAborted(wire))
+    return logDiffers || clientDiffers ? [{ witness: "wire", kind: "differs", reason: "aborted" }] : [];
   const found: CallDifference[] = [];
-  const differ = (witness: Witness, reason: DifferenceReason) =>
-    found.push({ witness, kind: "differs", reason });
-  const base = comparable(wire?.tokens ?? log?.tokens ?? null);
-  if (wire !== null && log !== null && !agree(base, comparable(log.tokens))) {
-    if (isAborted(wire)) differ("wire", "aborted");
-    else if (!log.isComplete) differ("log", "log_fault");
-    else if (facts.faultsLeft > 0) {
-      facts.faultsLeft -= 1;
-      differ("log", "log_fault");
-    } else differ("log", "unknown");
-  }
-  if (client !== null && (wire !== null || log !== null) && !agree(base, comparable(client.tokens)))
-    differ(
-      wire !== null && isAborted(wire) ? "wire" : "client",
-      wire !== null && isAborted(wire) ? "aborted" : "unknown",
-    );
+  if (logDiffers)
+    found.push({
+      ...{ witness: "log", kind: "differs" },
+      reason: !log.isComplete || takeFault(facts) ? "log_fault" : "unknown",
+    });
+  if (clientDiffers) found.push({ witness: "client", kind: "differs", reason: "unknown" });
   return found;
+}
+
+/** Whether a fault of the session's logs is left that explains a difference. It explains no other one. */
+function takeFault(facts: SessionFacts): boolean {
+  if (facts.faultsLeft === 0) return false;
+  facts.faultsLeft -= 1;
+  return true;
 }

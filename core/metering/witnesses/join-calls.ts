@@ -1,3 +1,4 @@
+import type { Millis } from "../../values/time.ts";
 import { type MatchableEntry, matchEntries, type WireCall } from "../agent-logs/match-entries.ts";
 import type { ClientReport } from "../client-reports/client-report.ts";
 import { NO_TOKENS } from "../usage/token-counts.ts";
@@ -116,7 +117,7 @@ function nameSessions(calls: readonly OpenCall[]): JoinedCall[] {
       ...{ wire, log, client },
       session: own === null ? (log?.session ?? client?.session ?? null) : (stated.get(own) ?? own),
       agent: log?.agent ?? client?.client ?? wire?.agent ?? null,
-      at: wire?.startedAt ?? log?.at ?? client?.at ?? 0,
+      at: (wire?.startedAt ?? log?.at ?? client?.at) as Millis,
     };
   });
 }

@@ -4,9 +4,9 @@ import type { ClientReport } from "../client-reports/client-report.ts";
 import type { Difference, WitnessTotals } from "./compare-witnesses.ts";
 import {
   agree,
-  COMPARED,
   type ComparableTokens,
   comparable,
+  differenceOf,
   type Evidence,
   type JoinedCall,
   totalOf,
@@ -72,20 +72,21 @@ function toIncrements(reports: readonly ClientReport[]): Increment[] {
     const sorted = [...group].sort((one, other) => one.at - other.at);
     return sorted.map((report, index): Increment => {
       const before = sorted[index - 1];
-      const [now, then] = [comparable(report.tokens), comparable(before?.tokens ?? null)];
+      const [now, then] = [comparable(report.tokens), comparable(before?.tokens)];
       const { statedCostPicoUsd: cost, startedAt, at, scope } = report;
+      const spent = cost === null ? null : cost - (before?.statedCostPicoUsd ?? 0n);
       const isFromBefore = startedAt === null || Math.floor(startedAt / DAY_MS) !== Math.floor(at / DAY_MS);
       return {
         report,
         tokens: mapTokens((name) => (now[name] === null ? null : Math.max(0, now[name] - (then[name] ?? 0)))),
-        costPicoUsd: cost === null ? null : cost - (before?.statedCostPicoUsd ?? 0n),
+        costPicoUsd: spent !== null && spent < 0n ? 0n : spent,
         isCumulative: scope === "running_total" && before === undefined && isFromBefore,
       };
     });
   });
 }
 
-const mapTokens = (read: (name: (typeof COMPARED)[number]) => number | null): ComparableTokens => ({
+const mapTokens = (read: (name: keyof ComparableTokens) => number | null): ComparableTokens => ({
   input: read("input"),
   cacheRead: read("cacheRead"),
   cacheWrite: read("cacheWrite"),
@@ -124,7 +125,7 @@ export function compareSums(
       return [{ ...common, witness: "wire", kind: "missing", reason, seenBy: [witness], tokens }];
     }
     if (agree(base, totals)) return [];
-    const tokens = COMPARED.reduce((sum, name) => sum + Math.abs((base[name] ?? 0) - (totals[name] ?? 0)), 0);
+    const tokens = differenceOf(base, totals);
     const reason = isCumulative ? "cumulative_counter" : "unknown";
     const seenBy: Witness[] = [wire === null ? "log" : "wire", witness];
     return [{ ...common, witness, kind: "differs", reason, seenBy, tokens }];

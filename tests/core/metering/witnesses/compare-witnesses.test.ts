@@ -110,6 +110,17 @@ describe("compareWitnesses()", () => {
       ["log missing retry 1"],
     ],
     [
+      "a throttled call that was repeated, where neither states a requested model",
+      {
+        wire: [
+          wire("f", { ...throttled, ...noUsage, requestedModel: null, startedAt: NOON - MINUTE }),
+          wire("a", { requestedModel: null, model: "claude-sonnet-4-5" }),
+        ],
+        log: [logged("a")],
+      },
+      ["log missing retry 1"],
+    ],
+    [
       "a throttled call that was not",
       {
         wire: [wire("a"), wire("f", { ...throttled, ...noUsage, startedAt: NOON + MINUTE })],
@@ -126,6 +137,33 @@ describe("compareWitnesses()", () => {
       "an aborted call that the log knows with more",
       { wire: [wire("a", { ...aborted, tokens: counts(10, 1) })], log: [logged("a")] },
       ["wire differs aborted 1"],
+    ],
+    [
+      "an aborted call that the client knows with more",
+      {
+        wire: [wire("a"), wire("b", { ...aborted, tokens: counts(50, 1) })],
+        log: [logged("a"), logged("b", { tokens: counts(50, 1) })],
+        client: [reported("a"), reported("b", { tokens: counts(50) })],
+      },
+      ["wire differs aborted 1"],
+    ],
+    [
+      "an aborted call that both others know with more",
+      {
+        wire: [wire("a", { ...aborted, tokens: counts(10, 1) })],
+        log: [logged("a")],
+        client: [reported("a")],
+      },
+      ["wire differs aborted 1"],
+    ],
+    [
+      "entries whose log is gone",
+      {
+        wire: [wire("a")],
+        log: [logged("b", { tokens: null, responseId: null, providerRequestId: null })],
+        client: [reported("c", { providerRequestId: null, tokens: counts(99) })],
+      },
+      ["log", "client", "wire", "client", "wire", "log"].map((witness) => `${witness} missing unknown 1`),
     ],
     [
       "counts that the log states as incomplete",
@@ -256,6 +294,26 @@ describe("compareWitnesses()", () => {
         ["unknown", 2, 234, 10_000n],
         ["retry", 1, null, null],
       ],
+    );
+  });
+
+  it("states by how many tokens the others know more about an aborted call", () => {
+    const tokensOf = (members: Partial<Evidence>) =>
+      compareWitnesses(evidence(members)).days.flatMap((day) => day.differences.map(({ tokens }) => tokens));
+    const cut = [wire("a", { ...aborted, tokens: counts(10, 1) })];
+    const log = [logged("a", { tokens: counts(10, 1) })];
+    assert.deepEqual(tokensOf({ wire: cut, log, client: [reported("a")] }), [6]);
+    assert.deepEqual(tokensOf({ wire: cut, log: [logged("a")], client: [reported("a")] }), [6]);
+  });
+
+  it("knows no cost of a witness that states none, and no tokens of an entry whose log is gone", () => {
+    const unpriced = { wire: [wire("a", { costPicoUsd: null })], log: [logged("a", { costPicoUsd: null })] };
+    const [day] = compareWitnesses(evidence(unpriced)).days;
+    assert.deepEqual([day?.totals.wire?.costPicoUsd, day?.totals.log?.costPicoUsd], [null, null]);
+    const [gone] = compareWitnesses(evidence({ log: [logged("a", { tokens: null })] })).days;
+    assert.deepEqual(
+      gone?.differences.map(({ tokens }) => tokens),
+      [null],
     );
   });
 
