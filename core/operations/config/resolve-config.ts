@@ -499,7 +499,7 @@ function readBudgets(sections: readonly SectionReader[], zone: () => string): Bu
   const budgets: Budget[] = [];
   for (const section of sections) {
     const input = Object.fromEntries(
-      BUDGET_KEYS.map((key) => [key, section.value(key, (raw) => raw ?? null, "") ?? undefined]),
+      BUDGET_KEYS.map((key) => [key, section.value<unknown>(key, (raw) => raw, "") ?? undefined]),
     );
     const refuse = (key: string, problem: string) => section.warn(key, `${problem}; this budget is ignored`);
     const [unknown] = section.remaining();

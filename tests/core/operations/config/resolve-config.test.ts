@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { MAX_BUDGETS } from "../../../../core/budgets/budget.ts";
 import { resolveBaseUrl } from "../../../../core/operations/config/base-url.ts";
 import { resolveConfig } from "../../../../core/operations/config/resolve-config.ts";
 import { parseDuration } from "../../../../core/values/duration.ts";
@@ -168,6 +169,17 @@ describe("resolveConfig()", () => {
       preset: "standard",
     };
     assert.deepEqual(config.webhooks, [webhook, { ...webhook, preset: "minimal" }]);
+  });
+
+  it("ignores budgets with a key that is like no other, and those above the most that there may be", () => {
+    const named = (name: string, more: object = {}) => ({ name, amount: "25 USD", ...more });
+    const many = Array.from({ length: MAX_BUDGETS + 1 }, (_, index) => named(`b${index}`));
+    const { config, warnings } = resolve({ budget: [named("x", { qqqqqqqqqq: 1 }), ...many] });
+    assert.equal(config.budgets.length, MAX_BUDGETS);
+    assert.deepEqual(warnings, [
+      "budget[0].qqqqqqqqqq: is not a key of a budget; this budget is ignored",
+      `budget[${MAX_BUDGETS + 1}].name: there are more than ${MAX_BUDGETS} budgets; this budget is ignored`,
+    ]);
   });
 
   it("reads budgets, and ignores one that is invalid or has the name of another", () => {

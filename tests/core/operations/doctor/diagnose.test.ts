@@ -718,6 +718,13 @@ describe("diagnose()", () => {
       "meter cloud status",
     ],
     [
+      "a ledger that the cloud changed",
+      { cloud: { banner: "ACTIVE", reasons: [], ledgerFault: "The ledger was changed." } },
+      "INCONSISTENT",
+      /^The ledger was changed\.$/,
+      "meter cloud ledger",
+    ],
+    [
       "no cloud",
       { cloud: { banner: "NOT-CONFIGURED", reasons: ["not_enabled"] } },
       "HEALTHY",
