@@ -90,7 +90,6 @@ function listWarnings(daemon: RunningDaemon): readonly string[] {
   );
   return [
     ...config.warnings,
-    ...describeProxyLoss(daemon),
     ...listLetThrough(daemon),
     ...(lost === 0 ? [] : [`${lost} lines of the log could not be written.`]),
     ...failing.map(describeFailure),
@@ -104,15 +103,6 @@ export function readLetThrough({ proxy, budgets }: RunningDaemon): LetThroughTot
   const { early } = proxy.counters().gate;
   const { calls, byBudget } = budgets.lettingThrough();
   return { calls: calls + early, early, byBudget };
-}
-
-/** Says for a day that the proxy ended by itself and was started again. */
-function describeProxyLoss({ ports, lastProxyLoss }: RunningDaemon): string[] {
-  const loss = lastProxyLoss();
-  if (loss === null || ports.now() - loss.at > DAY_MS) return [];
-  return [
-    `The proxy crashed (${loss.cause}) at ${new Date(loss.at).toISOString()} and was started again. Calls in flight were cut.`,
-  ];
 }
 
 function listLetThrough(daemon: RunningDaemon): string[] {

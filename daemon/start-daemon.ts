@@ -11,7 +11,7 @@ import { createPipeline, type Pipeline } from "./pipeline.ts";
 import { type ProxySink, type RunningProxy, startProxy } from "./proxy/start-proxy.ts";
 import { tapClock } from "./proxy/tap-log.ts";
 import { readHealth, readLetThrough, readStatus, readStoreHealth } from "./read-status.ts";
-import type { ProxyLoss, RunningDaemon, ServedApi } from "./running-daemon.ts";
+import type { RunningDaemon, ServedApi } from "./running-daemon.ts";
 import { startBodySweep } from "./tasks/body-sweep.ts";
 import { startHeartbeat } from "./tasks/heartbeat.ts";
 import { logTaskCrash } from "./tasks/log-task-crash.ts";
@@ -53,7 +53,6 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     await served.close(0);
     return abandon(cause);
   });
-  pipeline.heldCalls.followPasses(proxy.changePasses);
   const daemon: RunningDaemon = {
     ...pipeline,
     ports,
@@ -63,7 +62,6 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     served,
     proxy,
     restarts: () => sink.restarts,
-    lastProxyLoss: () => sink.lastLoss,
     sweep: startBodySweep({ ...ports, retentionDays: config.bodyRetentionDays, monotonicMs: tapClock }),
     stopRollupBuild: startRollupBuild(ports),
     gate: followGate({ ...pipeline, ...ports, proxy }),
@@ -153,34 +151,24 @@ async function serveApi(ports: DaemonPorts, config: DaemonConfig, parts: ApiPart
   return served;
 }
 
-/** The sink of the proxy, with how often its thread or process was replaced, and why last. */
-interface CountingSink extends ProxySink {
-  restarts: number;
-  lastLoss: ProxyLoss | null;
-}
-
-/** Creates the sink of the proxy. */
+/** Creates the sink of the proxy, which also counts how often the proxy's thread was replaced. */
 function createProxySink(
-  { log, now, proxyLost }: DaemonPorts,
+  { log, portLost }: DaemonPorts,
   { capture, heldCalls }: Pipeline,
-): CountingSink {
-  const sink: CountingSink = {
+): ProxySink & { restarts: number } {
+  const sink: ProxySink & { restarts: number } = {
     restarts: 0,
-    lastLoss: null,
     frames: capture.frames,
     decide: heldCalls.decide,
     sentLate: heldCalls.sentLate,
     event(event) {
       if (event.kind === "worker_lost") {
         sink.restarts += 1;
-        if (!event.isReplaced) sink.lastLoss = { cause: event.message, at: now() };
         heldCalls.lost();
-        log.error("daemon.task_crashed", {
-          ...{ task: "proxy", error: event.message, restart_delay_ms: event.restartDelayMs },
-        });
-      } else if (event.kind === "port_lost" || event.kind === "gave_up") {
-        log.error("daemon.task_crashed", { task: "proxy", error: event.message });
-        proxyLost?.(event.kind);
+        log.error("daemon.task_crashed", { task: "proxy", restart_delay_ms: event.restartDelayMs });
+      } else if (event.kind === "port_lost") {
+        log.error("daemon.task_crashed", { task: "proxy" });
+        portLost?.();
       } else if (event.kind === "worker_restarted") log.info("proxy.restarted", { port: event.port });
       else log.error("capture.failed", { error: errorName(event.error) });
     },
@@ -190,7 +178,7 @@ function createProxySink(
 
 /** Attaches to the proxy that was started early, or starts one. */
 function listenAsProxy(
-  { earlyProxy, connectLookup, startProxyThread: startThread }: DaemonPorts,
+  { earlyProxy, connectLookup }: DaemonPorts,
   { proxy, budgets }: DaemonConfig,
   apiPort: number,
   sink: ProxySink,
@@ -199,7 +187,7 @@ function listenAsProxy(
   return startProxy(
     { gate: provisionalGate(budgets?.configured ?? []), ...proxy, ownPorts: [...proxy.ownPorts, apiPort] },
     sink,
-    { ...(connectLookup && { connectLookup }), ...(startThread && { startThread }) },
+    connectLookup === undefined ? {} : { connectLookup },
   );
 }
 

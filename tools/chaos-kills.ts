@@ -9,12 +9,10 @@ import { isKept, LOST_AFTER_KILL_MS, runKills } from "../tests/chaos/kills.ts";
 const { values } = parseArgs({
   options: {
     rounds: { type: "string", default: "20" },
-    victim: { type: "string", default: "daemon" },
     seed: { type: "string", default: String(Date.now()) },
   },
 });
-const victim = values.victim === "relay" ? "relay" : "daemon";
-const result = await runKills({ rounds: Number(values.rounds), seed: values.seed, victim }, (line) =>
+const result = await runKills({ rounds: Number(values.rounds), seed: values.seed }, (line) =>
   process.stdout.write(`${line}\n`),
 );
 process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);

@@ -3,10 +3,7 @@ import type { TapFrame } from "./tap-frames.ts";
 
 /** A proxy that accepts connections while the rest of the daemon starts. */
 export interface EarlyProxy {
-  /**
-   * Delivers the buffered log and all later frames to the sink, and serves the clients that wait. Resolves when the proxy listens.
-   * Rejects if it can't listen.
-   */
+  /** Delivers the buffered log and all later frames to the sink. Resolves when the proxy listens. Rejects if it can't listen. */
   attach(sink: ProxySink): Promise<RunningProxy>;
   /** Stops the proxy if it was never attached; otherwise does nothing. */
   abandon(): Promise<void>;
@@ -18,7 +15,7 @@ const copyFrame = (frame: TapFrame): TapFrame =>
 
 /**
  * Starts a proxy before its log can be read, for example while a large database is opened after a crash. Until `attach()`
- * is called, its log is buffered in memory. With `ProxyConfig.holdMs`, clients wait that long.
+ * is called, the proxy relays and its log is buffered in memory.
  */
 export function startProxyEarly(start: (sink: ProxySink) => Promise<RunningProxy>): EarlyProxy {
   let target: ProxySink | null = null;
@@ -38,12 +35,10 @@ export function startProxyEarly(start: (sink: ProxySink) => Promise<RunningProxy
   });
   running.catch(() => {}); // `attach()` reports it
   return {
-    async attach(sink) {
+    attach(sink) {
       target = sink;
       for (const deliver of buffered.splice(0)) deliver(sink);
-      const proxy = await running;
-      proxy.serve();
-      return proxy;
+      return running;
     },
     async abandon() {
       if (target !== null) return;

@@ -1,21 +1,7 @@
-import { type Transferable, Worker } from "node:worker_threads";
-import type { FromWorker, ToWorker } from "./worker-messages.ts";
+import { Worker } from "node:worker_threads";
 
-/** A thread that loads the proxy's module and waits for its configuration, or a process that does so (`ProcessThread`). */
-export interface ProxyThread {
-  /** -1 once it has ended. */
-  readonly threadId: number;
-  /** Set for a process, which shares no memory with this one. */
-  readonly isProcess?: true;
-  postMessage(message: ToWorker, transfer?: readonly Transferable[]): void;
-  on(event: "message", listener: (message: FromWorker) => void): unknown;
-  on(event: "error", listener: (error: Error) => void): unknown;
-  /** The last event. A process names the signal that ended it. */
-  on(event: "exit", listener: (code: number, signal?: string | null) => void): unknown;
-  terminate(): unknown;
-  ref(): void;
-  unref(): void;
-}
+/** A thread that loads the proxy's module and waits for its configuration. */
+export type ProxyThread = Worker;
 
 /**
  * The size of V8's young generation in the worker, in MB. The worker's objects live as long as a chunk or as long as a
@@ -24,7 +10,7 @@ export interface ProxyThread {
 const youngGenerationMb = 8;
 
 /** The worker's source beside this file: `.ts` in a checkout, `.js` in `dist`. */
-export const proxyWorkerUrl = () =>
+const workerUrl = () =>
   new URL(`./proxy-worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
 /** What a thread is told at its start. */
@@ -41,7 +27,7 @@ export function startProxyThread(
   data: ProxyThreadData = { readSystemRoots: false },
   env?: NodeJS.ProcessEnv,
 ): ProxyThread {
-  const thread = new Worker(proxyWorkerUrl(), {
+  const thread = new Worker(workerUrl(), {
     name: "meter proxy",
     workerData: data,
     ...(env !== undefined && { env }),

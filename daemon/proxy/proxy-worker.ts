@@ -1,5 +1,6 @@
-/** The thread or process that owns the proxy's sockets. `startProxy()` exchanges messages with it. */
+/** The worker thread that owns the proxy's sockets. `startProxy()` starts it and exchanges messages with it. */
 import { createServer, type Socket } from "node:net";
+import { parentPort, workerData } from "node:worker_threads";
 // The worker receives only plain data, so the issuer can't be injected.
 import { createLeafIssuer } from "../../adapters/certificates/leaf-issuer.ts";
 import { loadSystemRoots } from "../../adapters/certificates/root-certificates.ts";
@@ -8,7 +9,6 @@ import { createPortBatch } from "../../adapters/process-table/lookup-port.ts";
 import { createLookupQueue } from "../../adapters/process-table/lookup-queue.ts";
 import { collectGarbageAtRest } from "../../adapters/threads/collect-at-rest.ts";
 import { flushCompileCacheLater } from "../../adapters/threads/thread-compile-cache.ts";
-import { openThreadPort } from "../../adapters/threads/thread-port.ts";
 import { formatAuthority } from "./authority.ts";
 import { createCallGate } from "./call-gate.ts";
 import { closeSocket } from "./close-socket.ts";
@@ -26,17 +26,21 @@ import { serveClient } from "./serve-client.ts";
 import { createTapLog } from "./tap-log.ts";
 import { createUpstreamTls } from "./upstream-tls.ts";
 import { createWarmConnections, noWarmConnections } from "./warm-connections.ts";
-import type { FromWorker, ToWorker } from "./worker-messages.ts";
+import type { FromWorker, ProxyWorkerData, ToWorker } from "./worker-messages.ts";
 
-const port = openThreadPort<ToWorker, FromWorker>();
-const { isProcess, post } = port;
+const port = parentPort;
+if (port === null) throw new Error("proxy-worker runs in a worker thread only");
 flushCompileCacheLater();
 collectGarbageAtRest();
 // Read while waiting for the configuration.
-const expectedRoots = (port.data as ProxyThreadData).readSystemRoots ? loadSystemRoots() : null;
-const { data } = (await port.first) as Extract<ToWorker, { kind: "start" }>;
-const { config, firstConnection } = data;
-const acknowledged = data.acknowledged ?? new Int32Array(2);
+const expectedRoots = (workerData as ProxyThreadData).readSystemRoots ? loadSystemRoots() : null;
+// Node delivers one message at a time, and this module continues before the next one. So the listener below misses none.
+const { config, firstConnection, acknowledged } = await new Promise<ProxyWorkerData>((resolve) => {
+  port.once("message", ({ data }: Extract<ToWorker, { kind: "start" }>) => resolve(data));
+});
+
+const post = (message: FromWorker, transfer: readonly ArrayBuffer[] = []) =>
+  port.postMessage(message, transfer);
 
 const limits = { ...defaultProxyLimits, ...config.limits };
 const counters = createCounters();
@@ -61,7 +65,6 @@ const log = createTapLog({
   acknowledged,
   maxBacklogBytes: limits.maxBacklogBytes,
   flushMs: limits.flushMs,
-  isProcess,
   onLost: () => {
     counters.lost += 1;
   },
@@ -127,19 +130,7 @@ const context: RelayContext = {
 };
 
 const clients = new Set<Socket>();
-/** Clients that wait to be served; null once they are. */
-let held: Socket[] | null = config.holdMs === undefined ? null : [];
-const holdTimer = setTimeout(serveHeld, config.holdMs ?? 0);
 const { silent } = context;
-
-const serve = (client: Socket) => serveClient(context, client, () => silent.delete(client));
-
-function serveHeld(): void {
-  clearTimeout(holdTimer);
-  const waiting = held ?? [];
-  held = null;
-  for (const client of waiting) if (!client.destroyed) serve(client);
-}
 
 /** Closes the client that has been silent longest. Returns false if no client is silent. */
 function makeRoom(): boolean {
@@ -172,8 +163,7 @@ server.on("connection", (client: Socket) => {
     if (stopping) finishStop();
   });
   context.peers.add(client);
-  if (held === null) serve(client);
-  else held.push(client);
+  serveClient(context, client, () => silent.delete(client));
 });
 server.on("error", (error: NodeJS.ErrnoException) => {
   post({ kind: "listen_failed", code: error.code ?? "UNKNOWN", message: error.message });
@@ -217,10 +207,8 @@ function finishStop(): void {
   });
 }
 
-port.listen((message) => {
+port.on("message", (message: ToWorker) => {
   switch (message.kind) {
-    case "serve":
-      return serveHeld();
     case "ping":
       log.flush();
       postCounters();
@@ -236,16 +224,10 @@ port.listen((message) => {
     }
     case "gate":
       return context.gate.configure(message.gate);
-    case "passes":
-      return context.gate.changePasses(message.change);
     case "answer":
       return context.gate.answered(message.id, message.answer);
     case "cut":
       return context.relays.get(message.order.connection)?.cut(message.order);
-    case "read":
-      Atomics.add(acknowledged, 0, message.memoryBytes);
-      Atomics.add(acknowledged, 1, message.batches);
-      return;
     case "spent":
       return log.reuse(message.buffer);
     case "close_idle":

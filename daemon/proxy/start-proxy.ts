@@ -1,7 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { CallQuestion, GateAnswer, GateConfig } from "./call-gate.ts";
 import { addCounters, createCounters, type ProxyCounters } from "./counters.ts";
-import type { PassChange } from "./passes.ts";
 import { probePort } from "./probe-port.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
 import { type ProxyThread, startProxyThread } from "./proxy-thread.ts";
@@ -23,18 +22,10 @@ export class ProxyListenError extends Error {
 /** An event of the proxy itself. */
 export type ProxyEvent =
   /** The worker has ended. It is restarted after the delay. */
-  | {
-      readonly kind: "worker_lost";
-      readonly message: string;
-      readonly restartDelayMs: number;
-      /** Whether `restart()` ended it. */
-      readonly isReplaced: boolean;
-    }
+  | { readonly kind: "worker_lost"; readonly message: string; readonly restartDelayMs: number }
   | { readonly kind: "worker_restarted"; readonly port: number }
   /** The worker has ended, and with it the socket from the service manager. Only a new process can get that socket again. */
   | { readonly kind: "port_lost"; readonly message: string }
-  /** The worker has ended more than `maxFailures` times in a row. It is not restarted. */
-  | { readonly kind: "gave_up"; readonly message: string }
   /** The reader of the log threw. The frames of that batch may be unmetered. The proxy keeps running. */
   | { readonly kind: "sink_failed"; readonly error: unknown };
 
@@ -69,12 +60,10 @@ export type ConnectLookup = (deliver: (port: MessagePort) => void) => () => void
 interface StartProxyOptions {
   /** Returns the delay before a restart, given the number of consecutive failures. */
   readonly restartDelayMs?: (failures: number) => number;
-  /** After this many consecutive failures, the worker is not restarted. Default: it always is. */
-  readonly maxFailures?: number;
   /** Without it, every client counts as this user's. */
   readonly connectLookup?: ConnectLookup;
-  /** Returns a thread that waits for its configuration. Default: a new one of this process. */
-  readonly startThread?: () => ProxyThread;
+  /** The first thread to use. Default: a new one. */
+  readonly thread?: ProxyThread | undefined;
 }
 
 /** A running proxy. */
@@ -82,8 +71,6 @@ export interface RunningProxy {
   readonly port: number;
   /** The worker's counters, at most a second old; `ping()` brings them up to date. */
   counters(): ProxyCounters;
-  /** Serves the clients that wait because of `ProxyConfig.holdMs`. */
-  serve(): void;
   /** How many logged connections are open. */
   connections(): number;
   /** Resolves with the worker's response time in milliseconds. Rejects if the worker does not answer in time. */
@@ -96,8 +83,6 @@ export interface RunningProxy {
   setGate(gate: GateConfig | null): void;
   /** Ends a call that is under way. Without an effect if it has ended. */
   cut(order: CutOrder): void;
-  /** Tells a process of a change of the memory for calls that pass without a decision; a thread shares the memory. */
-  changePasses(change: PassChange): void;
   /** Replaces the worker, as the watchdog does with one that hangs. Its connections are lost. */
   restart(): void;
   /** Stops accepting connections, and closes the open ones at the deadline. A later call may bring the deadline forward. */
@@ -118,16 +103,12 @@ function defaultRestartDelayMs(failures: number): number {
   return failures === 1 ? 0 : Math.min(1_000 * 2 ** (failures - 2), 60_000);
 }
 
-const nothingRead = { memoryBytes: 0, batches: 0 };
-
 /** The main thread's state of the proxy. */
 interface ProxyState {
   readonly config: ProxyConfig;
   readonly sink: ProxySink;
   readonly restartDelayMs: (failures: number) => number;
-  readonly maxFailures: number;
   readonly connectLookup: ConnectLookup | undefined;
-  readonly startThread: () => ProxyThread;
   /** What this thread has read of the worker's log: bytes and batches. */
   readonly acknowledged: Int32Array<SharedArrayBuffer>;
   /** The logged connections that are open. */
@@ -141,8 +122,9 @@ interface ProxyState {
   /** The same for probes, when the answer arrives: a long log to read does not mean that the worker hangs. */
   readonly probes: Map<number, () => void>;
   worker: ProxyThread | null;
+  /** A thread that was started in advance. */
+  spare: ProxyThread | null;
   boundPort: number;
-  holdMs: number | undefined;
   gate: GateConfig | null;
   lastConnection: number;
   lastPing: number;
@@ -152,12 +134,7 @@ interface ProxyState {
   onEnded: ((problem: string) => void) | null;
   stopPromise: Promise<void> | null;
   restartTimer: NodeJS.Timeout | null;
-  /** Set once the worker has ended and is not restarted. */
-  isOver: boolean;
-  /** Set while the worker ends because `restart()` was called. */
-  isReplaced: boolean;
-  /** What was read of a process's log in this turn of the event loop. */
-  read: { readonly memoryBytes: number; readonly batches: number };
+  portLost: boolean;
   previousCounters: ProxyCounters;
   currentCounters: ProxyCounters;
 }
@@ -169,20 +146,13 @@ interface ProxyState {
 export function startProxy(
   config: ProxyConfig,
   sink: ProxySink,
-  {
-    restartDelayMs = defaultRestartDelayMs,
-    maxFailures = Number.POSITIVE_INFINITY,
-    connectLookup,
-    startThread = startProxyThread,
-  }: StartProxyOptions = {},
+  { restartDelayMs = defaultRestartDelayMs, connectLookup, thread }: StartProxyOptions = {},
 ): Promise<RunningProxy> {
   const proxy: ProxyState = {
     config,
     sink,
     restartDelayMs,
-    maxFailures,
     connectLookup,
-    startThread,
     acknowledged: new Int32Array(new SharedArrayBuffer(8)),
     open: new Set(),
     inbox: [],
@@ -190,8 +160,8 @@ export function startProxy(
     pings: new Map(),
     probes: new Map(),
     worker: null,
+    spare: thread ?? null,
     boundPort: config.port,
-    holdMs: config.holdMs,
     gate: config.gate ?? null,
     lastConnection: 0,
     lastPing: 0,
@@ -200,9 +170,7 @@ export function startProxy(
     onEnded: null,
     stopPromise: null,
     restartTimer: null,
-    isOver: false,
-    isReplaced: false,
-    read: nothingRead,
+    portLost: false,
     previousCounters: createCounters(),
     currentCounters: createCounters(),
   };
@@ -230,38 +198,21 @@ function toRunningProxy(proxy: ProxyState): RunningProxy {
       return proxy.boundPort;
     },
     counters: () => addCounters(proxy.previousCounters, proxy.currentCounters),
-    serve() {
-      proxy.holdMs = undefined;
-      send(proxy, { kind: "serve" });
-    },
     connections: () => proxy.open.size,
     ping: (timeoutMs) => pingWorker(proxy, timeoutMs),
     probe: (timeoutMs) => probeProxy(proxy, timeoutMs),
     closeIdle: (connections) => send(proxy, { kind: "close_idle", connections }),
     setGate(gate) {
       proxy.gate = gate;
-      send(proxy, { kind: "gate", gate: gateFor(proxy, gate) });
-    },
-    changePasses(change) {
-      if (proxy.worker?.isProcess === true) send(proxy, { kind: "passes", change });
-    },
-    restart() {
-      proxy.isReplaced = true;
-      endWorker(proxy);
+      send(proxy, { kind: "gate", gate });
     },
     cut: (order) => send(proxy, { kind: "cut", order }),
+    restart: () => endWorker(proxy),
     stop: (deadlineMs) => stopProxy(proxy, deadlineMs),
   };
 }
 
 const send = ({ worker }: ProxyState, message: ToWorker) => worker?.postMessage(message);
-
-/** Returns the gate without memory that a process can't share. It has memory of its own (`changePasses()`). */
-function gateFor({ worker }: ProxyState, gate: GateConfig | null): GateConfig | null {
-  if (gate?.passes === undefined || worker?.isProcess !== true) return gate;
-  const { passes: _, ...rest } = gate;
-  return { ...rest, ownPasses: true };
-}
 
 const endWorker = ({ worker }: ProxyState) => void worker?.terminate();
 
@@ -270,16 +221,18 @@ function startWorker(
   onReady: () => void,
   onFailed: (error: ProxyListenError) => void,
 ): void {
-  const { config, acknowledged, connectLookup, startThread } = proxy;
+  const { config, acknowledged, connectLookup, spare } = proxy;
   proxy.startedAt = performance.now();
   acknowledged.fill(0);
-  const worker = startThread();
+  // A thread that has ended has the ID -1.
+  const worker = spare !== null && spare.threadId !== -1 ? spare : startProxyThread();
+  proxy.spare = null;
   proxy.worker = worker;
   worker.ref();
   const data: ProxyWorkerData = {
-    config: { ...config, port: proxy.boundPort, gate: gateFor(proxy, proxy.gate), holdMs: proxy.holdMs },
+    config: { ...config, port: proxy.boundPort, gate: proxy.gate },
     firstConnection: proxy.lastConnection + 1,
-    acknowledged: worker.isProcess === true ? null : acknowledged,
+    acknowledged,
   };
   send(proxy, { kind: "start", data });
   const disconnect = connectLookup?.((port) =>
@@ -304,8 +257,7 @@ function startWorker(
   worker.on("error", (error: Error) => {
     problem = `${error.name}: ${error.message}`;
   });
-  worker.on("exit", (_, signal?: string | null) => {
-    problem = signal ?? problem;
+  worker.on("exit", () => {
     disconnect?.();
     for (const { worker: sender, message } of proxy.inbox.splice(0)) onMessage(proxy, sender, message);
     onWorkerExit(proxy, problem);
@@ -368,23 +320,12 @@ function onMessage(proxy: ProxyState, worker: ProxyThread, message: MessageOfRun
 function onBatch(proxy: ProxyState, worker: ProxyThread, batch: TapBatch): void {
   for (const frame of batch.notes) trackConnection(proxy, frame);
   deliver(proxy, readTapBatch(batch));
-  if (worker.isProcess === true) countRead(proxy, worker, batch.memoryBytes);
-  else if (proxy.worker === worker) {
+  if (proxy.worker === worker) {
     Atomics.add(proxy.acknowledged, 0, batch.memoryBytes);
     Atomics.add(proxy.acknowledged, 1, 1);
   }
   if (batch.isReusable)
     worker.postMessage({ kind: "spent", buffer: batch.buffer } satisfies ToWorker, [batch.buffer]);
-}
-
-/** Tells a process what was read, at the end of the turn. */
-function countRead(proxy: ProxyState, worker: ProxyThread, memoryBytes: number): void {
-  if (proxy.read.batches === 0)
-    setImmediate(() => {
-      worker.postMessage({ kind: "read", ...proxy.read } satisfies ToWorker);
-      proxy.read = nothingRead;
-    });
-  proxy.read = { memoryBytes: proxy.read.memoryBytes + memoryBytes, batches: proxy.read.batches + 1 };
 }
 
 function trackConnection(proxy: ProxyState, { connection, kind }: TapFrame): void {
@@ -418,18 +359,15 @@ function onWorkerExit(proxy: ProxyState, problem: string): void {
 
 function restartLater(proxy: ProxyState, message: string): void {
   const { config, sink } = proxy;
-  const wasHealthy = performance.now() - proxy.startedAt >= healthyRunMs;
-  proxy.failures = wasHealthy ? 1 : proxy.failures + 1;
-  // A process has its own copy of the socket.
-  const isSocketLost = config.listenFd !== undefined && proxy.worker?.isProcess !== true;
-  if (isSocketLost || proxy.failures > proxy.maxFailures) {
-    proxy.isOver = true;
-    sink.event({ kind: isSocketLost ? "port_lost" : "gave_up", message });
+  if (config.listenFd !== undefined) {
+    proxy.portLost = true;
+    sink.event({ kind: "port_lost", message });
     return;
   }
+  const wasHealthy = performance.now() - proxy.startedAt >= healthyRunMs;
+  proxy.failures = wasHealthy ? 1 : proxy.failures + 1;
   const delayMs = proxy.restartDelayMs(proxy.failures);
-  sink.event({ kind: "worker_lost", message, restartDelayMs: delayMs, isReplaced: proxy.isReplaced });
-  proxy.isReplaced = false;
+  sink.event({ kind: "worker_lost", message, restartDelayMs: delayMs });
   proxy.restartTimer = setTimeout(() => {
     proxy.restartTimer = null;
     startWorker(
@@ -473,7 +411,7 @@ async function probeProxy(proxy: ProxyState, timeoutMs: number): Promise<boolean
 }
 
 function stopProxy(proxy: ProxyState, deadlineMs: number): Promise<void> {
-  const workerGone = proxy.restartTimer !== null || proxy.isOver;
+  const workerGone = proxy.restartTimer !== null || proxy.portLost;
   if (proxy.restartTimer !== null) clearTimeout(proxy.restartTimer);
   proxy.restartTimer = null;
   proxy.stopPromise ??= new Promise<void>((resolve) => {

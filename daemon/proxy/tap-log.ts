@@ -81,11 +81,6 @@ interface TapLogOptions {
   /** While more bytes than this are unread, new bytes are dropped. */
   readonly maxBacklogBytes: number;
   readonly flushMs: number;
-  /**
-   * Whether the log is posted to another process. Its messages are copied, so every batch is a copy of the used part of the buffer. What
-   * was posted survives a crash of this process, so the end of a response is posted at the end of its turn.
-   */
-  readonly isProcess?: boolean;
   /** Called once for each connection that lost bytes. */
   readonly onLost: () => void;
 }
@@ -161,19 +156,7 @@ function addData(
     from += length;
   }
   if (log.usedBytes >= batchBytes) flush(log);
-  else if (log.isProcess === true && direction === "response" && mayEndResponse(bytes))
-    log.immediate ??= setImmediate(flushWhenReaderKeepsUp, log);
 }
-
-/**
- * Whether a response may end with these bytes. Events of a stream end with a line break, and so does each chunk; only the last chunk is
- * empty. Other bodies end with a brace or with compressed bytes.
- */
-const mayEndResponse = (bytes: Uint8Array): boolean =>
-  bytes.at(-1) !== LINE_FEED || (bytes.at(-5) === DIGIT_ZERO && bytes.at(-3) === LINE_FEED);
-
-const LINE_FEED = 0x0a;
-const DIGIT_ZERO = 0x30;
 
 function addEnd(log: TapLogState, connection: LoggedConnection, direction: TapDirection): void {
   if (connection.lost) return;
@@ -262,7 +245,7 @@ function flush(log: TapLogState): void {
   if (log.records === 0) return;
   log.flushedAtMs = tapClock();
   const { records, notes } = log;
-  const copy = copyBatch(log);
+  const copy = copySmallBatch(log);
   const buffer = copy ?? log.buffer.buffer;
   if (copy === null) {
     log.buffer = new Uint8Array(log.spare.pop() ?? new ArrayBuffer(capacity));
@@ -276,11 +259,11 @@ function flush(log: TapLogState): void {
   log.post({ kind: "batch", buffer, records, memoryBytes, notes, isReusable: copy === null });
 }
 
-/** Returns the batch in a buffer of its size: the bytes, and the records at its end. Null if its buffer is to be posted itself. */
-function copyBatch({ buffer, usedBytes, records, isProcess }: TapLogState): ArrayBuffer | null {
+/** Returns the batch in a buffer of its size: the bytes, and the records at its end. Null if it is not small. */
+function copySmallBatch({ buffer, usedBytes, records }: TapLogState): ArrayBuffer | null {
   const recordsSize = records * recordFields * 8;
   const bytesSize = Math.ceil(usedBytes / 8) * 8;
-  if (isProcess !== true && bytesSize + recordsSize > maxCopiedBytes) return null;
+  if (bytesSize + recordsSize > maxCopiedBytes) return null;
   const copy = new Uint8Array(bytesSize + recordsSize);
   copy.set(buffer.subarray(0, usedBytes));
   copy.set(buffer.subarray(buffer.length - recordsSize), bytesSize);

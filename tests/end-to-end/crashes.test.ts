@@ -20,7 +20,6 @@ import {
   waitFor,
 } from "./meter-process.rig.ts";
 import { askForTunnel, dialProvider, type RawCall, rawCalls, writeRequest } from "./raw-client.rig.ts";
-import { findRelay } from "./relay-process.rig.ts";
 import { useSimulation } from "./simulated-meter.rig.ts";
 
 const skip =
@@ -98,48 +97,6 @@ describe("a daemon that crashes in native code", { skip, timeout: SUITE_TIMEOUT_
       );
     });
   }
-
-  it("starts its relay again after SIGSEGV, has a record of each finished call, and says what happened", async () => {
-    const { pid } = running();
-    const stored = (await rows()).length;
-    const silent = rawCalls.anthropic?.("silence", true) as RawCall;
-    const inFlight = await open(silent.host);
-    inFlight.on("error", () => {}).resume();
-    inFlight.write(writeRequest(silent, true, random));
-    await call();
-    const ended = once(inFlight, "close");
-    process.kill(await waitFor("the relay's process", () => findRelay(pid)), "SIGSEGV");
-    await ended;
-    // The relay is gone, and its socket still accepts connections.
-    await Promise.all([call(), call()]);
-    assert.equal(running().pid, pid, "the daemon is the same process");
-    const found = await waitFor("the calls to be stored", async () => {
-      const now = await rows();
-      return now.length === stored + 4 && now;
-    });
-    const cut = found.filter(({ errorClass }) => errorClass !== null);
-    assert.equal(cut.length, 1, "the call in flight has a record of its own");
-    const { stdout } = await runMeter(home, ["status"]);
-    assert.match(stdout, /^Metering\.\n/);
-    assert.match(stdout, /\nwarning +The proxy crashed \(SIGSEGV\) at 20[^ ]+Z and was started again\./);
-  });
-
-  it("is replaced by a relay without metering if its own relay keeps crashing", async () => {
-    for (let crashed = 0; !existsSync(relayFile(home)); ) {
-      const relayed = existsSync(stateFile(home)) ? findRelay(running().pid) : null;
-      if (relayed !== null && relayed !== crashed) process.kill((crashed = relayed), "SIGSEGV");
-      await delay(20);
-    }
-    const { head, socket } = await askForTunnel(relay().proxy_port, "api.anthropic.com:443");
-    socket.destroy();
-    assert.match(head, /^HTTP\/1\.1 200 /, "a program that is led through the proxy reaches its provider");
-    const { stdout } = await runMeter(home, ["status"]);
-    assert.match(stdout, /^Not metering: the proxy kept crashing\. Calls pass without being metered\./);
-    assert.equal((await runMeter(home, ["start"])).code, 0);
-    const stored = (await rows()).length;
-    await call();
-    await waitFor("the call to be stored", async () => (await rows()).length === stored + 1);
-  });
 
   it("is replaced by a relay without metering if it keeps crashing, until it is started again", async () => {
     const supervisor = supervisorOf(running().pid);

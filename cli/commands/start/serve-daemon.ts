@@ -20,7 +20,6 @@ import type { CloudServicePorts } from "../../../daemon/cloud/ports.ts";
 import type { Daemon, DaemonPorts } from "../../../daemon/daemon.ts";
 import type { OtlpService } from "../../../daemon/otlp/otlp-service.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
-import type { ProxyThread } from "../../../daemon/proxy/proxy-thread.ts";
 import { startDaemon } from "../../../daemon/start-daemon.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
 import type { WebhookService } from "../../../daemon/webhooks/webhook-service.ts";
@@ -49,8 +48,8 @@ export interface Serving {
   readonly daemon: Daemon;
   readonly running: RunningDaemon;
   readonly cloudPorts: CloudServicePorts;
-  /** Resolves if the proxy has ended for good. */
-  readonly proxyLost: Promise<"port_lost" | "gave_up">;
+  /** Resolves if a port held by a service manager was lost. */
+  readonly portLost: Promise<"port_lost">;
 }
 
 /** The price book, which is read again when rates or the database change. */
@@ -83,11 +82,7 @@ function createPrices({ config }: DaemonSetup): Prices {
 /** Opens the store, starts everything on it and returns what runs. */
 export async function serveDaemon(
   setup: DaemonSetup,
-  {
-    proxy,
-    apiAddress,
-    startThread,
-  }: { readonly proxy: ProxyConfig; readonly apiAddress: string; readonly startThread: () => ProxyThread },
+  { proxy, apiAddress }: { readonly proxy: ProxyConfig; readonly apiAddress: string },
   opened: OpenedParts,
 ): Promise<Serving> {
   const { home, config, warnings, opener } = setup;
@@ -118,13 +113,13 @@ export async function serveDaemon(
     ({ perProject } = read.cloud.upload);
   });
   const idKey = await readOrCreateIdKey(home).catch(() => null);
-  const proxyLost = Promise.withResolvers<"port_lost" | "gave_up">();
+  const portLost = Promise.withResolvers<"port_lost">();
   let proxyPort: number | null = null;
   const ports: DaemonPorts = {
     ...createDaemonPorts(setup, { store, prices, origins }, () => proxyPort),
     tokenCounter: estimates.counter,
-    ...(earlyProxy === null ? { startProxyThread: startThread } : { earlyProxy }),
-    proxyLost: proxyLost.resolve,
+    ...(earlyProxy !== null && { earlyProxy }),
+    portLost: () => portLost.resolve("port_lost"),
     cloud: createCloudService(cloudPorts),
     sent: { outbox: cloudPorts.outbox, localProjects: () => localProjects },
     webhooks: await openWebhooks(setup, { store, client: cloudPorts.client, idKey }, () => perProject),
@@ -140,7 +135,7 @@ export async function serveDaemon(
   });
   proxyPort = daemon.proxyPort;
   const running = describeRunning(daemon, proxy, { home, apiAddress });
-  return { daemon, running, cloudPorts, proxyLost: proxyLost.promise };
+  return { daemon, running, cloudPorts, portLost: portLost.promise };
 }
 
 /** Returns what the home and the configuration say about the daemon. */
