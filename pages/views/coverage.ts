@@ -135,10 +135,12 @@ function renderMachines(machines: readonly MachineLine[], clock: PageClock): Htm
     reportedAt === null || state === "unknown"
       ? html`<span class="quiet">unknown</span>`
       : html`<span class="${state === "stale" ? "warn" : ""}">${renderTime(reportedAt, clock)}</span>`;
+  const count = ({ state }: MachineLine, value: number) =>
+    state === "unknown" ? UNKNOWN : formatCount(value);
   return html`<section class="panel" aria-labelledby="machines-title"><div class="head"><h2 id="machines-title">By machine</h2></div>
     <div class="scroll"><table aria-label="Coverage by machine">
       <thead><tr><th scope="col">Machine</th><th scope="col" class="num">Coverage</th><th scope="col" class="num desk">Metered</th><th scope="col" class="num desk">Missed</th><th scope="col">Known until</th></tr></thead>
-      <tbody>${machines.map((machine) => html`<tr><th scope="row" class="name">${renderName(machine.name)}</th><td class="num">${renderMachineCoverage(machine)}</td><td class="num desk">${formatCount(machine.metered)}</td><td class="num desk">${formatCount(machine.seen - machine.metered)}</td><td class="when">${until(machine)}</td></tr>`)}</tbody>
+      <tbody>${machines.map((machine) => html`<tr><th scope="row" class="name">${renderName(machine.name)}</th><td class="num">${renderMachineCoverage(machine)}</td><td class="num desk">${count(machine, machine.metered)}</td><td class="num desk">${count(machine, machine.seen - machine.metered)}</td><td class="when">${until(machine)}</td></tr>`)}</tbody>
     </table></div></section>`;
 }
 

@@ -110,12 +110,19 @@ describeOnEngines("the page of coverage", (engine) => {
     const silent = await read(other, person, "/coverage?period=7d");
     assert.match(silent, /How many calls were metered is unknown/);
     assert.match(silent, /<dd class="value ">–<\/dd><dd>unknown for 1 machine<\/dd>/);
+    assert.match(
+      silent,
+      /<span class="quiet">unknown<\/span><\/td><td class="num desk">–<\/td><td class="num desk">–<\/td>/,
+    );
     assert.match(silent, /Its coverage is unknown\..*meter cloud privacy show/s);
     assert.doesNotMatch(silent, /100%|nothing was missed|all with usage/);
     const overview = await read(other, person, "?period=7d");
     assert.match(overview, /<dd>unknown for 1 machine<\/dd>/);
     assert.match(overview, /The coverage of 1 machine is unknown\. <a href/);
-    assert.match(await read(other, person, "/machines"), /<td><span class="quiet">unknown<\/span>/);
+    assert.match(
+      await read(other, person, "/machines"),
+      /<td class="desk"><span class="quiet">unknown<\/span>/,
+    );
 
     // A second machine with all of its calls makes the sum 100 %, but not whole.
     const second = await rig.addMachine(other, "second");
