@@ -35,7 +35,7 @@ const EXCEPTIONS: readonly (readonly [rule: Violation["rule"], statement: RegExp
 /** The suites that reach the store through its routes, pages and jobs, and those of what has no other caller. */
 const SUITES = [
   "tests/cloud/*.test.ts",
-  "tests/cloud/{purge,erasure,budgets,limits}/*.test.ts",
+  "tests/cloud/{purge,erasure,budgets,limits,summaries}/*.test.ts",
   "tests/cloud/routes/**/*.test.ts",
   "tests/cloud/store/{tasks,cost-seals,rates}.test.ts",
   "tests/cloud/pages/{sessions,audit,people-and-prompts,privacy-and-accounts,dashboard,coverage,pages}.test.ts",
