@@ -13,10 +13,7 @@ type Kind = "installation" | "data" | "logs";
 /** The files that meter creates in its home, by name. Files that match nothing here are not ours and are kept. */
 const ownFiles: readonly (readonly [Kind, RegExp])[] = [
   // The authority's key is deleted together with the trust in it. `.tmp`: left by a process killed before the rename.
-  [
-    "installation",
-    /^(ca|daemon\.(json|starting)|relay\.json|loopback-token|proxy-password|installed\.json)$/,
-  ],
+  ["installation", /^(ca|daemon\.json|relay\.json|loopback-token|proxy-password|installed\.json)$/],
   ["installation", /^(daemon|config|outbox)\.lock(-wal|-shm|-journal)?$/],
   ["installation", /^compile-cache$/],
   ["installation", /^[a-z.-]+\.[0-9a-f]{12}\.tmp$/],

@@ -17,7 +17,7 @@ const installation = [
   ],
   ...["daemon.lock-shm", "config.lock", "config.lock-wal", "outbox.lock", "loopback-token", "installed.json"],
   "proxy-password",
-  ...["daemon.json.0123456789ab.tmp", "daemon.starting", "relay.json"],
+  ...["daemon.json.0123456789ab.tmp", "relay.json"],
   "compile-cache/v24.21.0-x64-964aae3f-0/17f92957",
 ];
 const data = [
