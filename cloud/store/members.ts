@@ -3,7 +3,7 @@ import type { Millis } from "../../core/values/time.ts";
 import { updateOne } from "./affected-rows.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
-import { endMembership, readOrganisationRole, revokeInvitationsBy } from "./organisations.ts";
+import { endMembership, lockMembership, readOrganisationRole, revokeInvitationsBy } from "./organisations.ts";
 import type { CloudSchema } from "./schema.ts";
 import { enterOrganisation, inScope } from "./transaction.ts";
 
@@ -104,16 +104,9 @@ export async function changeMemberRole(
   change: Change,
 ): Promise<boolean> {
   return await inScope(db, { workspaceId }, async (trx) => {
-    const current = await trx
-      .selectFrom("memberships")
-      .select("role")
-      .where("workspace_id", "=", workspaceId)
-      .where("user_id", "=", userId)
-      .where("removed_at", "is", null)
-      .forUpdate()
-      .executeTakeFirst();
-    if (current === undefined) return false;
-    if (current.role === role) return true;
+    const roleBefore = await lockMembership(trx, workspaceId, userId);
+    if (roleBefore === null) return false;
+    if (roleBefore === role) return true;
     await updateOne(
       trx
         .updateTable("memberships")
@@ -122,7 +115,7 @@ export async function changeMemberRole(
         .where("user_id", "=", userId),
     );
     if (role === "member") await revokeInvitationsBy(trx, workspaceId, userId, change.now);
-    const details = { user_id: userId, role, role_before: current.role };
+    const details = { user_id: userId, role, role_before: roleBefore };
     await addAuditEvent(trx, workspaceId, "member_role_changed", change, details);
     return true;
   });

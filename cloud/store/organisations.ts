@@ -294,15 +294,7 @@ export async function endMembership(
 ): Promise<boolean> {
   await revokeKeysOf(trx, workspaceId, userId, ["admin"], now);
   await revokeInvitationsBy(trx, workspaceId, userId, now);
-  const membership = await trx
-    .selectFrom("memberships")
-    .select("role")
-    .where("workspace_id", "=", workspaceId)
-    .where("user_id", "=", userId)
-    .where("removed_at", "is", null)
-    .forUpdate()
-    .executeTakeFirst();
-  if (membership === undefined) return false;
+  if ((await lockMembership(trx, workspaceId, userId)) === null) return false;
   await updateOne(
     trx
       .updateTable("memberships")
@@ -311,6 +303,22 @@ export async function endMembership(
       .where("user_id", "=", userId),
   );
   return true;
+}
+
+/**
+ * Locks a person's membership of the workspace, which must be the transaction's scope, and returns its role; null without a
+ * membership.
+ */
+export async function lockMembership(trx: Transaction<CloudSchema>, workspaceId: string, userId: string) {
+  const membership = await trx
+    .selectFrom("memberships")
+    .select("role")
+    .where("workspace_id", "=", workspaceId)
+    .where("user_id", "=", userId)
+    .where("removed_at", "is", null)
+    .forUpdate()
+    .executeTakeFirst();
+  return membership?.role ?? null;
 }
 
 /** Revokes a person's keys of these scopes in the workspace, which must be the transaction's scope. */
