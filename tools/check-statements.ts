@@ -1,7 +1,7 @@
 /**
  * `npm run check:statements [test files]`: runs the suites of the cloud on PostgreSQL, parses each statement that the store executes,
- * and checks it and its transaction against the rules of a cluster (`statement-rules.ts`). Fails for one that breaks a rule and is not
- * listed below, and for a statement of the store that no suite reached.
+ * and checks it and its transaction against the rules of a cluster (`statement-rules.ts`). Fails if a statement breaks a rule and is not
+ * listed below, or if no suite reaches a statement of the store.
  */
 import { spawnSync } from "node:child_process";
 import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -32,7 +32,7 @@ const EXCEPTIONS: readonly (readonly [rule: Violation["rule"], statement: RegExp
   ],
 ];
 
-/** The suites that reach the store through its routes, pages and jobs, and those of what has no other caller. */
+/** The suites that reach the store through routes, pages and jobs, and the suites of functions that only they call. */
 const SUITES = [
   "tests/cloud/*.test.ts",
   "tests/cloud/{purge,erasure,budgets,limits,summaries}/*.test.ts",

@@ -10,7 +10,7 @@ export interface StatementSite {
   readonly isReached: boolean;
 }
 
-/** A part of a script and how often it ran, as V8 reports it. The ranges of a function lie within each other. */
+/** A part of a script and how often it ran, as V8 reports it. The ranges of a function are nested. */
 interface CoveredRange {
   readonly startOffset: number;
   readonly endOffset: number;
@@ -26,8 +26,8 @@ interface CoveredScript {
 const SENDS = /\.execute(?:TakeFirst|TakeFirstOrThrow|Query)?\(/g;
 
 /**
- * Lists the places in source files that send a statement, and whether a process reached them. `folder` has what Node wrote for
- * `NODE_V8_COVERAGE`. Node removes types without moving anything, so the offsets are those of the source.
+ * Lists the places in source files that send a statement, and whether a process reached them. `folder` is the one that
+ * `NODE_V8_COVERAGE` named. Node replaces types with spaces, so the offsets are those of the source.
  */
 export function listStatementSites(files: readonly string[], folder: string): readonly StatementSite[] {
   const scripts = new Map<string, CoveredScript[]>();
@@ -46,7 +46,7 @@ export function listStatementSites(files: readonly string[], folder: string): re
   });
 }
 
-/** Returns how often a script ran what is at an offset: the count of the smallest range around it. */
+/** Returns how often the code at an offset ran: the count of the smallest range around it. */
 function countAt({ functions }: CoveredScript, offset: number): number {
   let smallest: CoveredRange | null = null;
   for (const range of functions.flatMap(({ ranges }) => ranges)) {
@@ -57,7 +57,7 @@ function countAt({ functions }: CoveredScript, offset: number): number {
   return smallest?.count ?? 0;
 }
 
-/** The files of the store whose statements the application runs. The others are run by an administrator, who owns the tables. */
+/** Lists the files of the store whose statements the servers run. The others need the role that owns the tables. */
 export function storeFiles(): readonly string[] {
   const owners = /\/(?:migrations\/|migrate\.ts|distribute\.ts|compact\.ts)/;
   return globSync("cloud/store/**/*.ts")

@@ -53,7 +53,7 @@ export function checkStatement(tree: unknown): readonly Violation[] {
   return found;
 }
 
-/** Checks a transaction, by the trees of its statements: it writes on the coordinator or in a workspace, not in both. */
+/** Checks the syntax trees of a transaction's statements. It may write on the coordinator or in a workspace, but not in both. */
 export function checkTransaction(trees: readonly unknown[]): readonly Violation[] {
   const written = [...new Set(trees.flatMap(writtenTables))];
   const places = new Set(written.map(isDistributed));

@@ -19,7 +19,7 @@ const VIEWPORTS = [
 const SCHEMES = ["light", "dark"] as const;
 const QUALITY = 0.6;
 
-/** Pages that are others with another filter. */
+/** Pages that show another page with a different filter. */
 const LEFT_OUT = ["none"];
 
 const nameOf = (host: PageHostRig, page: string): string =>
@@ -81,7 +81,7 @@ const toRow = (name: string): string => {
 const gallery = (local: readonly string[], cloud: readonly string[]): string =>
   [
     "# Pictures of all pages",
-    "Written by `npm run pictures:write` from invented requests of two months. [The dashboard](dashboard.md) says what each page answers.",
+    "`npm run pictures:write` draws them from two months of invented requests. [The dashboard](dashboard.md) describes each page.",
     "",
     ...[
       ["On a machine", local],

@@ -21,8 +21,8 @@ export interface PostgresServerOptions {
   /** Maximum duration of a statement, enforced by the server, in milliseconds. Default: 15,000. */
   readonly statementTimeoutMs?: number;
   /**
-   * Whether the URL is that of a pooler in transaction mode, such as PgBouncer: sessions then keep no prepared statements, and the
-   * timeouts are set at the start of each transaction. Statements outside of transactions have the timeouts of their role. Default: false.
+   * Whether the URL leads to a pooler in transaction mode, such as PgBouncer. Then no statement is prepared, and each transaction
+   * sets its own timeouts. Statements outside transactions use the timeouts of their role. Default: false.
    */
   readonly transactionPooler?: boolean;
 }
@@ -97,7 +97,7 @@ function sessionSettings(statementTimeoutMs: number) {
   };
 }
 
-/** Returns the statements that begin a transaction with settings of its own. They are sent as one message. */
+/** Returns the statements that begin a transaction and set its settings. They are sent as one message. */
 function beginWith(settings: Readonly<Record<string, number | boolean>>): string {
   const set = Object.entries(settings).map(([name, value]) => `set local ${name} = ${value}`);
   return ["begin", ...set].join("; ");

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:noisy`: how long a small workspace's batches take in one process of the cloud on PostgreSQL 15, alone and beside a
- * workspace that sends large batches over many connections, as fast as it can, except that it waits for `Retry-After` as daemons do. Every batch
- * must be stored or refused with 503 or 429 and `Retry-After`, and the database must contain what was acknowledged.
+ * `npm run bench:noisy`: measures how long a small workspace's batches take in one process of the cloud on PostgreSQL 15, alone and
+ * beside a noisy workspace. The noisy one sends large batches over many connections as fast as it can, and obeys `Retry-After` as daemons
+ * do. Every batch must be stored, or refused with 503 or 429 and `Retry-After`. The database must contain what was acknowledged.
  *
  * `node bench/ingest/noisy-neighbour.ts [--seconds 10] [--noisy 100] [--good 4]`
  */
@@ -34,21 +34,21 @@ const [seconds, noisyMachines, goodMachines] = [options.seconds, options.noisy, 
   number,
 ];
 
-/** Records of a batch of the small workspace, and of the noisy one. */
+/** The number of records in a batch of the small workspace, and of the noisy one. */
 const GOOD_SIZE = 10;
 const NOISY_SIZE = 500;
 
 /** The time between two batches of one of the small workspace's machines, milliseconds. */
 const GOOD_INTERVAL_MS = 100;
 
-/** The answers to one workspace. */
+/** The responses that one workspace got. */
 interface Outcome {
   readonly latencies: number[];
   acknowledged: number;
   refused: number;
 }
 
-/** What the thread of the noisy workspace gets, so that its work does not delay the measurement. */
+/** The input of the noisy workspace's thread. It has its own thread so that its work does not delay the measurement. */
 interface NoisyTask {
   readonly url: string;
   readonly senders: readonly Sender[];

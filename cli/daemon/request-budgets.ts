@@ -3,12 +3,12 @@ import type { CommandContext } from "../program/command-context.ts";
 import { findDaemon, readToken } from "./daemon-process.ts";
 import { requestDaemon } from "./loopback-client.ts";
 
-/** The budgets, and how many calls were sent since the daemon's start although a budget could not decide on them. */
+/** The budgets, and how many calls were sent since the daemon started although a budget could not decide on them. */
 export interface ReadBudgets {
   readonly budgets: readonly BudgetView[];
   /** Null without a daemon. */
   readonly let_through: number | null;
-  /** How many of them were sent before the budgets were read. */
+  /** How many of these calls were sent before the budgets were read. */
   readonly let_through_early: number | null;
   /** Whether the proxy has confirmed that it applies the budgets. Null without a daemon. */
   readonly confirmed: boolean | null;

@@ -10,8 +10,8 @@ import { databaseFile } from "./database-file.ts";
 const WRITER_TIMEOUT_MS = 60_000;
 
 /**
- * Opens the store, passes it to `work`, and closes it. Readers never wait for the daemon. If there is no database yet, it is
- * created if `create` is set, with `memory` only for this command; otherwise the command fails because nothing has been metered.
+ * Opens the store, passes it to `work`, and closes it. Readers never wait for the daemon. If there is no database yet, `create` decides:
+ * `true` creates it, and `"memory"` uses an empty one in memory. Otherwise the command fails, because nothing has been metered.
  */
 export async function withStore<T>(
   home: string,
@@ -27,7 +27,7 @@ export async function withStore<T>(
     if (!create && !readOnly && !existsSync(databaseFile(home)))
       throw new StoreError("missing", "there is no database");
     const isMissing = create === "memory" && !existsSync(databaseFile(home));
-    // Only the daemon replaces a damaged database: it also reports it until it is stopped.
+    // Only the daemon replaces a damaged database, because it then reports the damage until it is stopped.
     store = await openStore(createSqliteOpener(), isMissing ? ":memory:" : databaseFile(home), {
       ...{ readOnly, busyTimeoutMs, keepDamaged: true },
     });
@@ -58,7 +58,7 @@ function describeStoreError(error: StoreError, home: string): string {
     case "busy":
       return `${databaseFile(home)} is locked by another process. Try again when it has finished.`;
     case "corrupt":
-      return `${databaseFile(home)} is damaged: ${error.message}. It was left as it is.\nKeep it as a copy and start a new one: meter start`;
+      return `${databaseFile(home)} is damaged: ${error.message}. It was not changed.\nTo keep a copy of it and start a new database: meter start`;
     default:
       return `${databaseFile(home)} can't be used: ${error.message}.\nCheck it: meter doctor`;
   }

@@ -77,7 +77,7 @@ export const NO_TABLES =
 /** SQLSTATE of a query on a table that does not exist. */
 const UNDEFINED_TABLE = "42P01";
 
-/** What PgBouncer answers to a connection whose settings it would have to keep for a session. */
+/** PgBouncer's error for a connection that sets parameters of the session. */
 const UNSUPPORTED_PARAMETER = /^unsupported startup parameter/;
 
 const NEEDS_POOLER_SETTING =

@@ -155,7 +155,7 @@ async function startServing(
   return { operations, served, baseUrl, accounts, budgetWatch, summaries };
 }
 
-/** How many uploads the embedded database processes at once. It has one connection; the other is parsed meanwhile. */
+/** How many uploads are processed at once with the embedded database. It has one connection; the second upload is parsed meanwhile. */
 const EMBEDDED_UPLOADS = 2;
 
 /** Converts the settings to the configuration of the app. */

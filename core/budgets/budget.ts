@@ -47,7 +47,7 @@ export interface Budget {
   /** In percent, ascending. */
   readonly thresholds: readonly number[];
   readonly atLimit: "warn" | "block";
-  /** What happens to calls that are under way when the amount is used up. */
+  /** What happens to calls in flight when the amount is used up. */
   readonly onExceed: "finish" | "cut";
   /** Whether a call needs room for all that it may use; otherwise any room is enough. */
   readonly reserve: boolean;

@@ -13,19 +13,19 @@ import { isBlocking } from "./decide-call.ts";
 import { totalUsed } from "./fleet-share.ts";
 import type { RefusalFacts } from "./refusal/refusal-text.ts";
 
-/** A call in flight whose budget is used up and ends such calls, with what the client is told. */
+/** A call in flight to end because its budget is used up, with the facts to tell its client. */
 export interface CallToCut {
   readonly call: CallInFlight;
   readonly facts: RefusalFacts;
 }
 
-/** Whether any budget ends calls that are under way. */
+/** Whether any budget ends calls in flight. */
 export const mayCut = ({ budgets }: BudgetsState): boolean =>
   budgets.some(({ active }) => active.budget.onExceed === "cut");
 
 /**
- * Returns the calls in flight of budgets with `onExceed: "cut"` whose records have reached the amount, or whose guard has tripped. What a
- * call in flight has used itself is not known before it ends, so a call never ends itself. Each call is returned once.
+ * Returns the calls in flight to end: those of budgets with `onExceed: "cut"` whose records have reached the amount, or whose guard has
+ * tripped. What a call has used is known only once it ends, so a call never ends itself. Each call is returned once.
  */
 export function callsToCut(state: BudgetsState, now: Millis): readonly CallToCut[] {
   const found = new Map<string, CallToCut>();
@@ -36,7 +36,7 @@ export function callsToCut(state: BudgetsState, now: Millis): readonly CallToCut
     for (const call of state.calls) {
       const held = found.has(call.id) ? null : heldBy(budget, call);
       if (held === null) continue;
-      // The sum of a call in flight is always held.
+      // A call in flight always has a sum.
       const sum = each.sums[held.key] as BudgetSum;
       const tripped = sum.trippedUntil !== null && sum.trippedUntil > now ? sum.trippedUntil : null;
       const spent = totalUsed(each.active, usedSince(sum, bounds.from), bounds.from, now);

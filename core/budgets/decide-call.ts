@@ -145,7 +145,7 @@ function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: 
     : refuse(budget, reason, spent, inFlight, roomOf(), now);
 }
 
-/** The facts that a look-up of the calling process finds. */
+/** The facts that come from looking up the calling process. */
 const CALLER_FACTS: ReadonlySet<ScopeKey> = new Set(["project", "branch", "client"]);
 
 /** The verdict of a budget that can't decide. */

@@ -1,6 +1,6 @@
 import { formatQuantity } from "../values/text/format-quantity.ts";
 
-/** Why a budget could not decide on a call that was sent, with the end of "… calls". */
+/** Why a budget could not decide on a call. Each text completes `2 calls …`. */
 const REASONS = {
   late: "without a decision within 5 ms",
   caller: "whose caller was not found within 5 ms",
@@ -28,7 +28,7 @@ export const countLetThrough = (counts: LetThroughCounts, reason: LetThroughReas
   [reason]: (counts[reason] ?? 0) + 1,
 });
 
-/** Describes counts: `2 calls whose caller was not found within 5 ms, 1 call without a decision within 5 ms`. Empty without any. */
+/** Describes counts: `2 calls whose caller was not found within 5 ms, 1 call without a decision within 5 ms`. Empty if all are 0. */
 export function describeLetThrough(counts: LetThroughCounts): string {
   const reasons = Object.keys(REASONS) as LetThroughReason[];
   return reasons
@@ -39,7 +39,7 @@ export function describeLetThrough(counts: LetThroughCounts): string {
     .join(", ");
 }
 
-/** Describes the total of all budgets. `early` are the calls among them that were sent before the budgets were read. */
+/** Describes the total of all budgets. `early` of the calls were sent before the budgets were read. */
 export function describeLetThroughTotal(calls: number, early: number): string {
   const were = calls === 1 ? "was" : "were";
   const before =

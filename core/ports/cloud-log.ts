@@ -49,11 +49,11 @@ export type CloudLogEvent =
    * A failed run of the purge. `reason` is the reason of a `DatabaseError`, or the error's name. The next run tries again.
    */
   | { readonly event: "cloud.purge_failed"; readonly reason: string; readonly code: string | null }
-  /** A failed check of a workspace's budgets, which is tried again. `reason` is as in `cloud.purge_failed`. */
+  /** A failed check of a workspace's budgets. It is retried. `reason` is as in `cloud.purge_failed`. */
   | { readonly event: "cloud.budget_check_failed"; readonly reason: string; readonly code: string | null }
   /** A run that sent weekly emails. */
   | { readonly event: "cloud.summaries_sent"; readonly sent: number }
-  /** A failed run of the weekly emails, as `cloud.purge_failed`. The next run tries again. */
+  /** A failed run of the weekly emails. The next run retries. `reason` is as in `cloud.purge_failed`. */
   | { readonly event: "cloud.summaries_failed"; readonly reason: string; readonly code: string | null }
   | { readonly event: "cloud.migrated"; readonly migration: string }
   | { readonly event: "cloud.rates_seeded"; readonly rates: number; readonly provenance_date: string };

@@ -17,7 +17,7 @@ export interface Mail {
   /** The same content as HTML, for clients that show it. */
   readonly html?: string;
   readonly picture?: MailPicture;
-  /** The address that ends emails of this kind by one POST (RFC 8058). Mail programs show a button for it. */
+  /** The URL that unsubscribes the recipient with one POST (RFC 8058). Mail programs show a button for it. */
   readonly unsubscribe?: string;
 }
 

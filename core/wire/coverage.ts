@@ -3,13 +3,13 @@ import { HOUR_MS } from "../values/time.ts";
 import { count, identifier, instant, maybe, name } from "./fields.ts";
 import { parseInstant } from "./instant.ts";
 
-/** Most hours, and most running times, in one upload. */
+/** The maximum number of hours, and of running times, in one upload. */
 export const MAX_COVERAGE_ITEMS = 500;
 
-/** Most kinds in one hour: more than there are. */
+/** The maximum number of kinds in one hour. There are fewer today. */
 const MAX_KINDS = 64;
 
-/** A counter by kind, such as `unknown_path` or `without_usage`. A newer daemon may have kinds that this version does not know. */
+/** A count of one kind, such as `unknown_path` or `without_usage`. A newer daemon may send kinds that this version does not know. */
 const kindCount = { kind: name(64), count };
 
 const hour = v.pipe(
@@ -23,8 +23,8 @@ const list = <const Schema extends v.GenericSchema>(item: Schema) =>
   v.pipe(v.array(item), v.maxLength(MAX_COVERAGE_ITEMS, `must contain at most ${MAX_COVERAGE_ITEMS} items`));
 
 /**
- * What a machine counted in one hour, over all hosts. `seen` is `metered` and what was missed, which `counts` has by kind, with what
- * was metered only in part.
+ * What a machine counted in one hour, over all hosts. `seen` is `metered` plus what was missed. `counts` has what was missed, and what
+ * was metered only in part, by kind.
  */
 const coverageHourSchema = v.object({
   hour,
@@ -39,8 +39,8 @@ export type CoverageHour = v.InferOutput<typeof coverageHourSchema>;
 
 /**
  * The request of `POST /v1/daemon/coverage`: how many calls were metered and what was missed, by hour, and when the daemon ran. It
- * names no host, path or project. An hour replaces an earlier statement of the same hour, and a running time one that began at
- * the same time, so an upload can be repeated.
+ * names no host, path or project. An upload can be repeated: an hour replaces the stored hour, and a running time replaces the stored
+ * one with the same start.
  */
 export const coverageUploadSchema = v.object({
   daemon_version: name(64),
@@ -64,15 +64,15 @@ const machineCoverage = v.object({
   machine_id: identifier,
   machine_name: v.string(),
   /**
-   * `current`: counted until now, or until the machine was last seen. `stale`: it was seen since, but did not state its coverage.
-   * `unknown`: it never stated any.
+   * `current`: it has reported until now, or until it was last seen. `stale`: it was seen later, without a report. `unknown`: it has
+   * never reported any.
    */
   state: v.picklist(["current", "stale", "unknown"]),
   /** Whether it had requests in the period whose coverage is not known. */
   has_unknown_requests: v.boolean(),
-  /** Until when it has counted. */
+  /** The end of its last report. */
   reported_at: maybe(instant),
-  /** How many requests waited to be sent then. */
+  /** How many requests waited to be sent at that time. */
   queued: maybe(count),
   ...sums,
   counts: v.array(v.object({ ...kindCount, last_seen_at: instant })),
@@ -81,11 +81,11 @@ const machineCoverage = v.object({
 });
 export type MachineCoverage = v.InferOutput<typeof machineCoverage>;
 
-/** The response of `GET /v1/workspaces/{ws}/coverage`: the sums of the machines that stated theirs. */
+/** The response of `GET /v1/workspaces/{ws}/coverage`: the coverage of each machine, and the sums of those that reported it. */
 export const coverageSchema = v.object({
   from: v.string(),
   to: v.string(),
-  /** The start that was asked for, if it was before the retention floor. */
+  /** The requested start, if it was before the retention floor. */
   clamped_from: maybe(v.string()),
   ...sums,
   /** How many machines have `has_unknown_requests`. The sums lack these requests. */

@@ -55,7 +55,7 @@ export const analyticsQuerySchema = v.object({
 /** A query for analytics. */
 export type AnalyticsQuery = v.InferOutput<typeof analyticsQuerySchema>;
 
-/** The orders of a list of requests, each with the highest first: by time, cost, tokens in and out, or duration. */
+/** The orders of a list of requests: by time, cost, tokens in and out, or duration, with the highest first. */
 export const REQUEST_SORTS = ["time", "cost", "tokens", "ms"] as const;
 export type RequestSort = (typeof REQUEST_SORTS)[number];
 
@@ -64,7 +64,7 @@ export const MAX_SEARCH = 256;
 
 /**
  * The query of `…/traces` and `…/audit/requests`. Decision: `status` is `ok`, `failed`, `unpriced`, `incomplete` or one HTTP
- * status. `parseRequestQuery()` in `core/pricing/view` reads the filters, which are those of the usage query as well, and repeat.
+ * status. `parseRequestQuery()` in `core/pricing/view` reads the filters. They may repeat, and include those of the usage query.
  */
 export const tracesQuerySchema = v.object({
   from: edge,
@@ -85,7 +85,7 @@ export const tracesQuerySchema = v.object({
   session: maybe(text(64)),
   machine: maybe(uuid),
   user: maybe(identifier),
-  /** A text that a name contains. */
+  /** A text to search for in names. */
   q: maybe(v.pipe(v.string(), v.maxLength(MAX_SEARCH))),
   sort: maybe(v.picklist(REQUEST_SORTS)),
   cursor,

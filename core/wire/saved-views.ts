@@ -25,7 +25,7 @@ export type SavedViewPage = (typeof SAVED_VIEW_PAGES)[number];
 
 const viewName = v.pipe(v.string(), v.trim(), name(SAVED_VIEW_NAME_MAX));
 
-/** The request of `POST …/views`. The query string is that of the page, without unknown keys. */
+/** The request of `POST …/views`. The query string is the page's, without unknown keys. */
 export const newSavedViewSchema = v.object({
   name: viewName,
   page: v.picklist(SAVED_VIEW_PAGES),
@@ -46,7 +46,7 @@ export const savedViewPatchSchema = v.pipe(
 /** The response of `POST …/views`. */
 export const savedViewCreatedSchema = v.object({ id: identifier });
 
-/** The response of `GET …/views`: one's own views and the shared ones, by name. */
+/** The response of `GET …/views`: the caller's own views and the shared ones, sorted by name. */
 export const savedViewsSchema = v.object({
   items: v.array(
     v.object({
@@ -57,7 +57,7 @@ export const savedViewsSchema = v.object({
       shared: v.boolean(),
       /** The person who saved it. */
       user_id: identifier,
-      /** Whether the caller can change it: their own, and as an administrator every shared one. */
+      /** Whether the caller can change it. Administrators can change every shared view, others only their own views. */
       can_change: v.boolean(),
       created_at: instant,
     }),

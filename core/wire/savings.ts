@@ -1,15 +1,15 @@
 import * as v from "valibot";
 import { costSum, count, instant } from "./fields.ts";
 
-/** What prompt caches saved: reads cost less than fresh input, writes more. Computed from the rates in force at the time. */
+/** What prompt caches saved: reads cost less than fresh input, and writes more. Computed with the rates in force at the time. */
 const cacheSaving = {
   /** What reading from caches saved of the money spent. */
   reads_saved_pico_usd: costSum,
   /** What writing to caches cost more than fresh input. */
   writes_cost_pico_usd: costSum,
-  /** The first minus the second, which may be negative. */
+  /** `reads_saved_pico_usd` minus `writes_cost_pico_usd`. It may be negative. */
   saved_pico_usd: costSum,
-  /** The same of calls that a plan covers, at API prices. No money was saved. */
+  /** The same for calls that a plan covers, at API prices. It is no saved money. */
   plan_saved_pico_usd: costSum,
 };
 
@@ -21,11 +21,11 @@ const finding = v.object({
   model: v.string(),
   project: v.nullable(v.string()),
   requests: count,
-  /** What was spent on them. */
+  /** What was spent on these requests. */
   cost_pico_usd: costSum,
-  /** The cost of those of which it is unknown who pays. It is in neither of the other amounts. */
+  /** The cost of the requests whose payer is unknown. Neither of the other amounts includes it. */
   unknown_billing_pico_usd: costSum,
-  /** What could have been saved of the money spent; null if it would be a guess. */
+  /** How much of the money spent could have been saved; null if it would be a guess. */
   saving_pico_usd: v.nullable(costSum),
   /** A sentence for people. */
   summary: v.string(),
@@ -46,7 +46,7 @@ export const savingsAnswerSchema = v.object({
     /** The period in words, without its zone. */
     label: v.string(),
   }),
-  /** The requested beginning, if it is no longer kept; the period then begins later. */
+  /** The requested start, if it was before the retention floor. The period then starts later. */
   clamped_from: v.nullable(instant),
   requests: count,
   cache: v.object({
@@ -55,7 +55,7 @@ export const savingsAnswerSchema = v.object({
     read_tokens: v.nullable(count),
     write_tokens: v.nullable(count),
     fresh_tokens: v.nullable(count),
-    /** Requests that used a cache and are in no amount: some of their calls may be paid by a plan, or their rates are unknown. */
+    /** Requests that used a cache but are in none of the amounts: a plan may have paid some of them, or their rates are unknown. */
     uncounted_requests: count,
   }),
   /** All buckets of the period. They add up to `cache`. */
@@ -69,11 +69,11 @@ export const savingsAnswerSchema = v.object({
       input_tokens: v.nullable(count),
     }),
   ),
-  /** Those with a figure first, the largest saving first. */
+  /** The largest savings first, then the findings without a figure. */
   findings: v.array(finding),
-  /** How many findings are left out. */
+  /** How many further findings there are. */
   more_findings: count,
-  /** Which requests were searched for repeated prompts: the newest ones, from `since` if not all of the period's. */
+  /** The requests that were searched for repeated prompts: the newest, from `since`; all of the period if that is null. */
   repeats: v.object({ searched: count, since: v.nullable(instant) }),
 });
 export type SavingsAnswer = v.InferOutput<typeof savingsAnswerSchema>;

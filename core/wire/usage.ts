@@ -179,7 +179,7 @@ const caveat = v.object({
     "unknown_coverage",
     "clamped",
   ]),
-  /** How many requests it concerns; for `not_metered`, how many calls, and for `unknown_coverage`, how many machines. */
+  /** How many requests it concerns. For `not_metered` it counts calls, for `unknown_coverage` machines. */
   requests: count,
   sentence: v.string(),
   /** The query string that shows these requests in the same period, with the same filters; null if there are none to show. */
@@ -217,7 +217,7 @@ export const usageAnswerSchema = v.object({
       /** In tenths of a percent, rounded down; null if nothing was seen. */
       permille: v.nullable(count),
       missing: v.array(v.object({ kind: v.string(), count })),
-      /** The machines with requests in the period whose coverage is not known; 0 on a machine. */
+      /** How many machines had requests in the period but have an unknown coverage. 0 in the response of a daemon. */
       unknown_machines: maybe(count),
     }),
   ),

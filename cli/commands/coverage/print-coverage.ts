@@ -114,7 +114,7 @@ export function renderCoverage(
 function renderStopped(stopped: readonly RunningTime[], width: number): string {
   const minute = (at: number) => new Date(at).toISOString().slice(0, 16);
   return [
-    `The meter was not running ${stopped.length === 1 ? "once" : `${formatCount(stopped.length)} times`}: it was stopped, or the machine was off or asleep.`,
+    `The meter was not running during ${formatQuantity(stopped.length, "period")}: it was stopped, or the machine was off or asleep.`,
     renderTable(
       [{ title: "from (UTC)" }, { title: "to (UTC)" }, { title: "length", align: "right" }],
       stopped.map(({ from, to }) => [

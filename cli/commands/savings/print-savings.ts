@@ -60,7 +60,7 @@ function renderSavings(savings: SavingsAnswer, width: number): string {
   if (requests === 0) return `${title}\nNo requests.`;
   const list =
     findings.length === 0
-      ? "Nothing was found that could cost less."
+      ? "No savings were found."
       : renderTable(
           [
             { title: "finding", shrink: true },
@@ -95,16 +95,16 @@ function describeCaches({ cache, repeats }: SavingsAnswer): string[] {
     ...(cache.plan_saved_pico_usd === "0"
       ? []
       : [
-          `On plans they saved ${fixedUsd(BigInt(cache.plan_saved_pico_usd))} at API prices, which is no money.`,
+          `For calls that a plan covers, caches saved ${fixedUsd(BigInt(cache.plan_saved_pico_usd))} at API prices. No bill is lower for it.`,
         ]),
     ...(input === 0 ? [] : [`${formatShare(read_tokens ?? 0, input)} of the input tokens came from caches.`]),
     ...(uncounted_requests === 0
       ? []
       : [
-          `${formatQuantity(uncounted_requests, "request is", "requests are")} in no amount: a plan paid or may have paid some of them, or their price is unknown.`,
+          `${formatQuantity(uncounted_requests, "request is", "requests are")} not counted in these amounts: a plan may have paid some of them, or their price is unknown.`,
         ]),
     ...(repeats.since === null
       ? []
-      : [`Repeated prompts were searched in the newest ${formatCount(repeats.searched)} requests only.`]),
+      : [`Only the newest ${formatCount(repeats.searched)} requests were searched for repeated prompts.`]),
   ];
 }

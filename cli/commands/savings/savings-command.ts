@@ -8,13 +8,13 @@ export class SavingsCommand extends MeterCommand {
     category: "Reports",
     description: "Show what could cost less, and what prompt caches saved",
     details: `
-      Shows what prompt caches saved, net of what writing to them cost, and lists repeated prompts, caches that cost more than
-      they saved, and long prompts without a cache. A saving that would be a guess is not stated. Without an option, the
-      command shows the last 30 days.
+      Shows what prompt caches saved, net of what writing to them cost. Lists repeated prompts, caches that cost more than they
+      saved, and long prompts without a cache. A saving that would be a guess is shown as unknown. The default period is the
+      last 30 days.
     `,
     examples: [
       ["Show the savings of the last 30 days", "meter savings"],
-      ["Show those of one project this week", "meter savings --since 7d --project acme-web"],
+      ["Show the savings of one project in the last 7 days", "meter savings --since 7d --project acme-web"],
     ],
   });
 

@@ -8,8 +8,8 @@ const OTHER_STOP_MS = 30_000;
 const POLL_MS = 100;
 
 /**
- * Returns the daemon that uses the home and does not answer; null if there is none. One without `daemon.json` is being stopped by another
- * command, so this waits for its end.
+ * Returns the daemon that holds the home but does not answer; null if there is none. A daemon without `daemon.json` is being stopped by
+ * another command, so this waits until it has ended.
  */
 async function waitForHolder(home: string): Promise<Awaited<ReturnType<typeof findHolder>>> {
   const deadline = performance.now() + OTHER_STOP_MS;

@@ -13,13 +13,13 @@ export class MigrateCommand extends CloudCommand {
       database role that owns the tables. It is safe to run concurrently, and servers of the previous version keep
       working on the new tables.
 
-      With \`--distribute\`, a database on Citus becomes a distributed one: the tables of workspaces move to its workers. Stop the
-      servers first. The rows and sums of each table are compared before and after.
+      \`--distribute\` moves the tables of workspaces to the workers of a Citus cluster. Stop the servers first. The rows and sums of
+      each table are compared before and after.
     `,
     examples: [
       ["Run before starting a new version", "meter-cloud migrate"],
       ["Distribute the tables over a cluster", "meter-cloud migrate --distribute"],
-      ["Print the SQL of that", "meter-cloud migrate --distribute --print"],
+      ["Print the SQL that distributes the tables", "meter-cloud migrate --distribute --print"],
       [
         "Compare a database with its copy: run on both, and compare the output",
         "meter-cloud migrate --totals",
@@ -71,7 +71,7 @@ export class MigrateCommand extends CloudCommand {
     }
     if (outcome.kind === "different") {
       throw new CommandFailure(
-        `The table ${outcome.table} has other rows or sums after its distribution. Do not start a server.\nBefore: ${JSON.stringify(outcome.before)}\nAfter: ${JSON.stringify(outcome.after)}`,
+        `The rows or sums of the table ${outcome.table} changed while it was distributed. Do not start a server.\nBefore: ${JSON.stringify(outcome.before)}\nAfter: ${JSON.stringify(outcome.after)}`,
       );
     }
     const { tables, totals } = outcome;

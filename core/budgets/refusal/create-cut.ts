@@ -4,17 +4,17 @@ import { anthropicError, ERROR_BODIES, errorShapeOf, openaiError } from "./refus
 import { formatRefusal, type RefusalFacts } from "./refusal-text.ts";
 import type { RefusedClient } from "./refused-client.ts";
 
-/** What ends a call that is under way. */
+/** The bytes that end a call in flight. */
 export interface CallCut {
-  /** The whole response, if the provider's has not begun. */
+  /** The whole response. It is sent if the provider's has not begun. */
   readonly response: Uint8Array;
-  /** The error within a stream of this media type, between two of its events. Null: the API has none, so the connection is closed. */
+  /** An error event for a stream of this media type. Null if the API has none: then the connection is closed. */
   readonly event: { readonly mediaType: string; readonly bytes: Uint8Array } | null;
-  /** The message that ends a turn of a WebSocket. Null: the call is none. */
+  /** The message that ends a turn of a WebSocket. Null for other calls. */
   readonly turn: Uint8Array | null;
 }
 
-/** Creates what ends a call, in the shapes of its API. `turn` is the client's message that began a turn of a WebSocket. */
+/** Creates the bytes that end a call, in the format of its API. `turn` is the client's message that began a turn of a WebSocket. */
 export function createCut(
   route: Pick<MeteredRoute, "api">,
   client: RefusedClient,
@@ -46,8 +46,7 @@ function createEvent({ api }: Pick<MeteredRoute, "api">, message: string) {
 }
 
 /**
- * Formats the events with which OpenAI itself ends a response that fails: `error`, which its SDKs throw, and `response.failed`, which
- * Codex reads.
+ * Formats the two events with which OpenAI ends a failed response. Its SDKs throw on `error`, and Codex reads `response.failed`.
  */
 function formatResponseFailure(message: string): string {
   const { code } = openaiError(message);

@@ -6,27 +6,27 @@ export interface RunningTime {
   readonly to: Millis;
 }
 
-/** How often a running daemon states that it runs, in milliseconds. */
+/** How often a running daemon records that it runs, in milliseconds. */
 export const RUNNING_STEP_MS = MINUTE_MS;
 
 /**
- * The shortest gap that is reported, in milliseconds. The end of a run that crashed is only known to one step, and a restart
- * takes seconds.
+ * The shortest gap that is reported, in milliseconds. The end of a crashed run is known only to within one step, and a restart takes
+ * seconds.
  */
 export const MIN_GAP_MS = 2 * RUNNING_STEP_MS;
 
-/** After a longer silence, in milliseconds, a daemon was stopped or its machine asleep: a new run begins. */
+/** The longest silence within a run, in milliseconds. After a longer one, the daemon was stopped or the machine was asleep. */
 const MAX_SILENCE_MS = 3 * RUNNING_STEP_MS;
 
-/** Returns the run that a daemon is in: the known one, or a new one if the machine slept or its clock was set back. */
+/** Returns the current run of a daemon: the known one continued, or a new one if the machine slept or its clock was set back. */
 export function continueRun(run: RunningTime, now: Millis): RunningTime {
   const isContinued = now >= run.to && now - run.to <= MAX_SILENCE_MS;
   return { from: isContinued ? run.from : now, to: now };
 }
 
 /**
- * Returns the times within a period between two runs, the earliest first. Runs may overlap and be in any order. Before the
- * first run and after the last one it is unknown whether the daemon ran, so neither is a gap.
+ * Returns the times between two runs within a period, the earliest first. Runs may overlap and be in any order. Before the first
+ * run and after the last one, it is unknown whether the daemon ran, so neither is a gap.
  */
 export function findRunningGaps(
   runs: readonly RunningTime[],

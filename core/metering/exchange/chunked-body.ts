@@ -10,7 +10,7 @@ export interface ChunkedBody {
   read(bytes: Uint8Array, from: number): number;
   /** `open` until the body ends, `ended` after the trailers, or the reason why the body is unreadable. */
   readonly outcome: "open" | "ended" | UnreadableReason;
-  /** Whether a chunk may be written here: nothing was read yet, or the last byte ended a chunk. */
+  /** Whether another chunk can be inserted here: nothing was read yet, or the last byte ended a chunk. */
   readonly isBetweenChunks: boolean;
 }
 

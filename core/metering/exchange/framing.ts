@@ -73,7 +73,7 @@ function declaredFraming(headers: HeaderList, version: string): number | "chunke
 const CONTENT_LENGTH = "content-length";
 const TRANSFER_ENCODING = "transfer-encoding";
 
-/** The headers that the relay of a message depends on: its framing, what it waits for, switches to, and the kind of its body. */
+/** The headers that the relay of a message depends on: framing, expectation, upgrade, and the type and encoding of the body. */
 export const RELAY_HEADERS = keepHeaders(
   ...[CONTENT_LENGTH, TRANSFER_ENCODING, "expect", "upgrade"],
   ...["content-type", "content-encoding", "sec-websocket-extensions"],

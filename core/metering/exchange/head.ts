@@ -50,10 +50,10 @@ export function findHeadEnd(bytes: Uint8Array, start: number, from: number): num
   return -1;
 }
 
-/** Which header lines a reader keeps: the bit of the length of each name. All lines are checked. */
+/** Which header lines a reader keeps: bit n is set if it keeps names of n characters. The other lines are still validated. */
 export type HeaderFilter = number;
 
-/** Returns the filter of these names, which may also keep others of their lengths. Names have at most 31 characters. */
+/** Returns a filter that keeps these names, and any other names of the same lengths. Names have at most 31 characters. */
 export const keepHeaders = (...names: readonly string[]): HeaderFilter =>
   names.reduce((bits, { length }) => bits | (1 << length), 0);
 
@@ -93,7 +93,7 @@ export function readResponseHead(raw: Uint8Array, keeps: HeaderFilter = KEEP_ALL
   return { status, reason: text.slice(Math.min(REASON_AT, lineEnd), lineEnd), version, headers };
 }
 
-/** Where a status line has its status and its reason: after `HTTP/1.1 ` and `200 `. */
+/** The offsets of the status and the reason in a status line: after `HTTP/1.1 ` and `200 `. */
 const STATUS_AT = 9;
 const REASON_AT = 13;
 

@@ -50,7 +50,7 @@ export interface RequestSink extends MessageSink {
 
 /** Receives the events of the response direction, and supplies the pending request. */
 export interface ResponseSink extends MessageSink {
-  /** Which headers the heads have; the framing's must be among them. Absent: all. */
+  /** Which headers the heads keep. Those of the framing must be among them. Default: all. */
   readonly keeps?: HeaderFilter;
   /** Returns the request of the current response; null if there is none. Called once per head. */
   pendingRequest(): PendingRequest | null;
@@ -71,8 +71,8 @@ export interface MessageReader {
   /** Stops reading and reporting. */
   stop(): void;
   /**
-   * Returns how more of the body could be written after the last byte: as a chunk, or as it is if the body runs until the close. Null if
-   * the framing does not allow it here.
+   * Returns how bytes can be added to the body at this point: as a chunk, or unframed if the body ends with the connection. Null if the
+   * framing does not allow it.
    */
   insertion(): "chunk" | "bytes" | null;
 }

@@ -130,7 +130,7 @@ export function agree(one: ComparableTokens, other: ComparableTokens): boolean {
   });
 }
 
-/** The tokens by which two witnesses differ: a count that one of them does not state is not compared. */
+/** Returns by how many tokens two witnesses differ. Counts that only one of them states are not compared. */
 export const differenceOf = (one: ComparableTokens, other: ComparableTokens): number =>
   COMPARED.reduce((sum, name) => {
     const [first, second] = [one[name], other[name]];

@@ -153,7 +153,7 @@ function compareCounts({ wire, log, client }: JoinedCall, facts: SessionFacts): 
   const logDiffers = wire !== null && log !== null && !agree(base, comparable(log.tokens));
   const clientDiffers =
     client !== null && (wire !== null || log !== null) && !agree(base, comparable(client.tokens));
-  // The counts of an aborted call are those until then, so one difference explains both.
+  // The counts of an aborted call end with the abort. That explains the differences of both other witnesses.
   if (wire !== null && isAborted(wire))
     return logDiffers || clientDiffers ? [{ witness: "wire", kind: "differs", reason: "aborted" }] : [];
   const found: CallDifference[] = [];
@@ -166,7 +166,7 @@ function compareCounts({ wire, log, client }: JoinedCall, facts: SessionFacts): 
   return found;
 }
 
-/** Whether a fault of the session's logs is left that explains a difference. It explains no other one. */
+/** Uses up one of the faults of the session's logs, and returns whether one was left. Each fault explains one difference. */
 function takeFault(facts: SessionFacts): boolean {
   if (facts.faultsLeft === 0) return false;
   facts.faultsLeft -= 1;

@@ -494,7 +494,7 @@ function readWebhook(section: SectionReader): ConfiguredWebhook[] {
     : [{ url, events, secretHex: secretHex as string, preset: preset as UploadPreset }];
 }
 
-/** Reads the budgets. One with an invalid value is ignored: another amount than was meant would be worse. */
+/** Reads the budgets. A budget with an invalid value is ignored: a wrong limit would be worse than none. */
 function readBudgets(sections: readonly SectionReader[], zone: () => string): Budget[] {
   const budgets: Budget[] = [];
   for (const section of sections) {

@@ -8,16 +8,16 @@ import { DEFAULT_USAGE_QUERY, printUsageQuery, type UsageQuery, withFilter } fro
 import { emptySums, metricOf, sumOf, sumsJson, type UsageSums } from "../view/usage-sums.ts";
 import { findSavings, type ModelUsage, type RepeatedPrompts, type Saving } from "./find-savings.ts";
 
-/** Most findings in an answer. Decision: the largest savings only; longer lists go unread. */
+/** The maximum number of findings in an answer, the largest savings first. Decision: nobody reads a longer list. */
 export const MAX_FINDINGS = 100;
 
 /**
- * How many of a period's requests are searched for repeated prompts, the newest. Decision: rollups do not tell prompts
- * apart, and a search of all would cost more the more there are.
+ * How many of a period's newest requests are searched for repeated prompts. Decision: rollups don't have prompts, and the time of a
+ * search of all requests would grow with their number.
  */
 export const REPEATS_SEARCHED = 10_000;
 
-/** Returns the query that savings are read by: the period, zone, buckets and filters of a query, by model and project. */
+/** Returns the query that reads the savings: the period, zone, buckets and filters of a query, by model and project. */
 export const savingsQuery = ({ period, tz, bucket, filters }: UsageQuery): UsageQuery => ({
   ...DEFAULT_USAGE_QUERY,
   ...{ period, tz, filters, compare: "none", by: "model", thenBy: "project" },
@@ -25,14 +25,14 @@ export const savingsQuery = ({ period, tz, bucket, filters }: UsageQuery): Usage
   bucket: bucket === "none" ? "auto" : bucket,
 });
 
-/** The keys of a usage query that mean nothing for savings. */
+/** The keys of a usage query that have no effect on savings. */
 export const UNUSED_KEYS: readonly string[] = ["by", "then", "metric", "top", "compare"];
 
 /** Prints the parts of a query that savings use as the query string of a URL. */
 export const printSavingsQuery = ({ period, tz, bucket, filters }: UsageQuery): string =>
   printUsageQuery({ ...DEFAULT_USAGE_QUERY, period, tz, bucket, filters });
 
-/** Sums with the provider and the model that they are about. */
+/** Sums with the provider of their model. */
 type OfModel<Group> = Group & { readonly provider: string };
 
 /** What was read of a period. */
@@ -53,10 +53,10 @@ export interface RepeatSearch {
   readonly since: Millis | null;
 }
 
-/** The groups of a read by model, then by project, with its buckets. */
+/** The groups and buckets of one read. */
 type ReadGroups = Pick<UsageData, "groups" | "buckets">;
 
-/** Returns the models that several providers offer: their sums by model do not tell the providers apart. */
+/** Returns the models that several providers offer. Their sums by model mix the providers. */
 export function sharedModels(byProvider: readonly UsageGroup[]): UsageKey[] {
   const providers = Map.groupBy(byProvider, ({ by }) => by);
   return [...providers].flatMap(([model, own]) =>
@@ -65,8 +65,8 @@ export function sharedModels(byProvider: readonly UsageGroup[]): UsageKey[] {
 }
 
 /**
- * Joins reads to sums of models with their providers. `byProject` is by model, then by project; `byProvider` by model, then by
- * provider; `shared` has the reads of each model of several providers, by provider, then by project.
+ * Joins reads into sums with providers. `byProject` is by model, then by project. `byProvider` is by model, then by provider. `shared`
+ * has a read by provider, then by project, for each model that several providers offer.
  */
 export function joinReads(
   byProject: ReadGroups,
@@ -110,7 +110,7 @@ export function answerSavings(plan: UsagePlan, data: SavingsData, rateOf: RateLo
   const tokens = buckets.map(emptySums);
   for (const { bucket, by, provider, sums } of data.buckets) {
     const { from, to } = buckets[bucket]!;
-    // A bucket in which a rate changes has that of its end.
+    // If a rate changes within a bucket, the rate at its end is used.
     addCache(cached[bucket]!, sums, rateOf(provider, by ?? "", Math.max(from, Math.min(to, period.to) - 1)));
     tokens[bucket] = sumOf([tokens[bucket]!, sums]);
   }
@@ -158,8 +158,8 @@ const cacheJson = ({ readsSaved, writesCost, planSaved }: CacheSums) => ({
 });
 
 /**
- * Adds what the cached tokens of some calls saved. Sums do not tell which of their calls used the cache, so calls of which only
- * some were paid by usage are not counted. Writes for an hour are counted at the lower rate of short ones, as in findings.
+ * Adds what the cached tokens of some calls saved. Sums don't say which of their calls used the cache, so sums in which a plan covers
+ * only some calls are not counted. One-hour writes are counted at the lower rate of short ones, as in findings.
  */
 function addCache(cache: CacheSums, sums: Readonly<UsageSums>, rates: TokenRates | null): void {
   const [read, written] = [sums.tokens.cacheRead ?? 0n, sums.tokens.cacheWrite ?? 0n];
@@ -184,7 +184,7 @@ function addCache(cache: CacheSums, sums: Readonly<UsageSums>, rates: TokenRates
   cache.writesCost += cost;
 }
 
-/** Returns the usage of the models of which something was not covered by a plan: a cheaper model saves nothing of the rest. */
+/** Returns the usage of each model, except where a plan covers all of it: nothing can be saved there. */
 function toModelUsage({ period }: UsagePlan, { groups }: SavingsData, rateOf: RateLookup): ModelUsage[] {
   return groups.flatMap(({ provider, by, thenBy, sums }): ModelUsage[] => {
     const { tokens, spentPicoUsd, planUsagePicoUsd, unknownBillingPicoUsd } = sums;

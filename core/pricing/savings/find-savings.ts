@@ -151,7 +151,7 @@ function hasLongUncachedPrompts(usage: ModelUsage): boolean {
   return isCheaperCached && promptTokens >= requests * LONG_PROMPT_TOKENS;
 }
 
-/** What tells findings apart, so that equal ones have one order. */
+/** Returns a key of a finding. It orders findings with equal amounts. */
 const keyOf = ({ kind, provider, model, project }: Saving): string =>
   JSON.stringify([kind, provider, model, project]);
 

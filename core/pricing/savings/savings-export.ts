@@ -18,7 +18,7 @@ const HEAD = [
   "query",
 ];
 
-/** Formats the findings as CSV (RFC 4180): exact amounts in USD, and in each line the period, the zone and the query of its requests. */
+/** Formats the findings as CSV (RFC 4180). Amounts are exact, in USD. Each line has the period, the zone and the query of its requests. */
 export function savingsCsv({ findings, period, tz }: SavingsAnswer): string {
   const usd = (picoUsd: string) => formatPicoUsd(BigInt(picoUsd));
   const records = findings.map((finding) => [

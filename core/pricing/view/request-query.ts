@@ -8,21 +8,21 @@ import {
   type UsageNotice,
 } from "./usage-query.ts";
 
-/** Which requests a list has, and in which order. */
+/** Which requests a list contains, and in which order. */
 export interface RequestQuery {
   /** The filters of the usage query. */
   readonly filters: readonly UsageFilter[];
-  /** A text that a name contains (project, branch, model, provider, program or error), in any case; null: any. */
+  /** A text that the project, branch, model, provider, program or error contains, ignoring case. Null matches all requests. */
   readonly text: string | null;
   readonly sort: RequestSort;
 }
 
-/** Names of filters that lists of requests had before, by the value that they have. */
+/** The dimensions of values of `status` that are not values of the usage query's `status`. */
 const STATUSES: Readonly<Record<string, UsageDimension>> = { unpriced: "cost", incomplete: "tokens" };
 
 /**
- * Returns a parameter of a list of requests with the name that the usage query has for it. `status` may be an HTTP status,
- * `unpriced` or `incomplete` as well, and `user` is the person.
+ * Converts a parameter of a list of requests to one of the usage query. In a list, `status` may also be an HTTP status, `unpriced` or
+ * `incomplete`, and `user` is the person.
  */
 export function toUsageParameter([key, value]: readonly [key: string, value: string]): [string, string] {
   const [name = "", ...not] = key.split(/(?=\.not$)/);
@@ -60,7 +60,7 @@ export function parseRequestQuery(parameters: Iterable<readonly [key: string, va
   };
 }
 
-/** Prints a query as the query string of a URL, without what equals the defaults. The inverse of `parseRequestQuery()`. */
+/** Prints a query as the query string of a URL, without default values. The inverse of `parseRequestQuery()`. */
 export function printRequestQuery({ filters, text, sort }: RequestQuery): string {
   const more = [
     ...(text === null ? [] : [`q=${encodeURIComponent(text.toWellFormed())}`]),

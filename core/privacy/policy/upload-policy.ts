@@ -43,28 +43,27 @@ export interface UploadPolicy {
 }
 
 /**
- * What is sent apart from records, with the smallest preset that sends it. The names are set like those of fields. Limits belong to
- * accounts, and coverage to the machine.
+ * What is sent besides records, with the smallest preset that sends it. `field.<name>` switches it, as it does for a field of records.
  */
 const MACHINE_FIELD_LEVELS = { limit_readings: "full", coverage: "standard" } as const satisfies Record<
   string,
   UploadPreset
 >;
 
-/** The name of something that is sent apart from records. */
+/** The name of something that is sent besides records. */
 export type MachineField = keyof typeof MACHINE_FIELD_LEVELS;
 
-/** What is sent apart from records. */
+/** The names of everything that is sent besides records. */
 export const MACHINE_FIELDS = Object.keys(MACHINE_FIELD_LEVELS) as readonly MachineField[];
 
-/** Whether a name is that of something that is sent apart from records. */
+/** Whether a name is one of `MACHINE_FIELDS`. */
 export const isMachineField = (name: string): name is MachineField =>
   Object.hasOwn(MACHINE_FIELD_LEVELS, name);
 
 /**
- * Whether something that is sent apart from records leaves this machine. An override wins over the preset.
+ * Whether one of `MACHINE_FIELDS` leaves this machine. An override takes precedence over the preset.
  *
- * Decision: the coverage counts calls without their project, so it is held back while any project is local-only.
+ * Decision: the coverage counts calls of all projects together, so it is held back while any project is local-only.
  */
 export function isMachineFieldSent(
   name: MachineField,

@@ -16,7 +16,7 @@ describe("withStore()", () => {
         withStore(home, { readOnly: false, create: true }, async () => {}),
         {
           name: "CommandFailure",
-          message: /meter\.db is damaged: .* It was left as it is\.\n.*: meter start$/,
+          message: /meter\.db is damaged: .* It was not changed\.\n.*: meter start$/,
         },
       );
       assert.deepEqual(readFileSync(databaseFile(home)), damaged);

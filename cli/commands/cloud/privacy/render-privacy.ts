@@ -137,14 +137,14 @@ function describePromptHash({ prompt_hash: form, has_prompt_hash_key: hasKey }: 
   return `plain (SHA-256): it contains no text, but a short or guessable prompt can be confirmed by hashing guesses. ${advice}`;
 }
 
-/** Describes what the coverage tells, or why it is held back. */
+/** Describes what the coverage contains, or why it is not sent. */
 function describeCoverage({
   sent_fields: sent,
   local_only_projects: local,
   overrides,
 }: PrivacySummary): string {
   if (sent.includes("coverage"))
-    return "by hour, how many calls were metered and missed, of all projects together, and when the daemon ran; no host, path or project";
+    return "how many calls were metered and missed in each hour, over all projects, and when the daemon ran; no host, path or project";
   const isOff = overrides.some(({ field }) => field === "coverage");
   return local.length === 0 || isOff
     ? "not sent"

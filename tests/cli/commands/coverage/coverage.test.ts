@@ -46,7 +46,7 @@ describe("meter coverage", () => {
     assert.doesNotMatch(stdout, /closed_unused/);
     assert.match(
       stdout,
-      /^The meter was not running once: .*\nfrom \(UTC\).*\n.*\n\S+T11:00 +\S+T13:00 +120 minutes$/m,
+      /^The meter was not running during 1 period: .*\nfrom \(UTC\).*\n.*\n\S+T11:00 +\S+T13:00 +120 minutes$/m,
     );
   });
 

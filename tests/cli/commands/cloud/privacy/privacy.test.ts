@@ -44,8 +44,8 @@ prompt_hash plain (SHA-256): it contains no text, but a short or guessable
             keys, get one by pairing again: meter cloud connect --force
 ids         keyed (HMAC-SHA-256) with a key that only this machine has, so the
             cloud cannot read them
-coverage    by hour, how many calls were metered and missed, of all projects
-            together, and when the daemon ran; no host, path or project
+coverage    how many calls were metered and missed in each hour, over all
+            projects, and when the daemon ran; no host, path or project
 local only  no project
 never       prompts, completions, host names, error messages: no field contains
             them
