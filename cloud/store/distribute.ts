@@ -1,7 +1,7 @@
 import { sql, type Transaction } from "kysely";
 import { DIRECTORY_TRIGGERS } from "./migrations/0021-directory.ts";
 import type { CloudDatabase } from "./open-database.ts";
-import { ROLLUP_SUMS } from "./rollups.ts";
+import { ROLLUP_SUMS, USAGE_SUMS } from "./rollups.ts";
 import type { CloudSchema } from "./schema.ts";
 import { TABLE_PLACES } from "./table-places.ts";
 
@@ -135,6 +135,7 @@ const SUMMED: Readonly<Record<string, readonly string[]>> = {
   requests: ["prompt_tokens", "completion_tokens", "cost_pico_usd"],
   usage_hourly: ROLLUP_SUMS,
   usage_daily: ROLLUP_SUMS,
+  usage_branches: USAGE_SUMS,
 };
 
 /** Reads a table as its owner. Fails, instead of finding no rows, where row-level security would hide some. */

@@ -207,10 +207,11 @@ function merged(
   return filled;
 }
 
-async function readRows(
+/** Reads rows by their ids, in the order of the ids; `locked` until the end of the transaction. */
+export async function readRows(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
-  rows: readonly StoredRequest[],
+  rows: readonly Pick<StoredRequest, "request_id">[],
   locked: boolean,
 ): Promise<Map<string, StoredRequest>> {
   const ids = JSON.stringify(rows.map(({ request_id }) => request_id));

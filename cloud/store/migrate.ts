@@ -25,6 +25,7 @@ import { directory } from "./migrations/0021-directory.ts";
 import { savedViews } from "./migrations/0022-saved-views.ts";
 import { weeklySummaries } from "./migrations/0023-weekly-summaries.ts";
 import { limitStates } from "./migrations/0024-limit-states.ts";
+import { branchSums } from "./migrations/0025-branch-sums.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -54,6 +55,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   savedViews,
   weeklySummaries,
   limitStates,
+  branchSums,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

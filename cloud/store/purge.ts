@@ -1,10 +1,15 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import type { Millis } from "../../core/values/time.ts";
 import { expectRows, updateOne } from "./affected-rows.ts";
+import { deleteEmptyBranches } from "./branch-sums.ts";
 import { workspacesOfMember } from "./directory.ts";
+import { readRows } from "./ingest.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { PERSONAL_REQUEST_COLUMNS } from "./request-columns.ts";
+import { rollupChanges } from "./rollup-changes.ts";
+import { addToRollups } from "./rollups.ts";
 import type { CloudSchema } from "./schema.ts";
+import type { StoredRequest } from "./stored-request.ts";
 import { enterOrganisation, inScope, type TenantScope } from "./transaction.ts";
 
 /** A deleted workspace, organisation or account that will be erased. */
@@ -29,6 +34,7 @@ export const DELETED_WITH_WORKSPACE = [
   "requests",
   "usage_hourly",
   "usage_daily",
+  "usage_branches",
   "body_first_sightings",
   "prompt_view_tickets",
   "limit_readings",
@@ -342,7 +348,10 @@ export async function purgeAccountIn(
   });
 }
 
-/** Erases the columns of some of a workspace's requests that describe a person. Tokens and costs stay. Returns how many requests had any. */
+/**
+ * Erases the columns of some of a workspace's requests that describe a person, and moves their sums from their branches to "no branch".
+ * Tokens and costs stay. Returns how many requests had any.
+ */
 export async function blankRequests(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
@@ -351,12 +360,35 @@ export async function blankRequests(
   const described = sql.raw(PERSONAL_REQUEST_COLUMNS.map((column) => `${column} is not null`).join(" or "));
   const blanked = sql.raw(PERSONAL_REQUEST_COLUMNS.map((column) => `${column} = null`).join(", "));
   const condition = sql`workspace_id = ${workspaceId}::uuid and ${matches} and (${described})`;
+  const { rows: found } = await sql<{ request_id: string }>`
+    select request_id from requests where ${condition} limit ${sql.lit(BATCH_ROWS)}`.execute(trx);
+  if (found.length === 0) return 0;
+  const requests = [...(await readRows(trx, workspaceId, found, true)).values()];
+  const ids = JSON.stringify(requests.map(({ request_id }) => request_id));
   const { numAffectedRows } = await sql`update requests set ${blanked}
-    where workspace_id = ${workspaceId}::uuid and ctid = any (array(select ctid from requests
-      where ${condition} limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
-  const affected = Number(numAffectedRows ?? 0);
-  if (affected === 0) await expectNoneIn(trx, "requests", condition);
-  return affected;
+    where workspace_id = ${workspaceId}::uuid
+      and request_id in (select value::uuid from json_array_elements_text(${ids}::text::json))`.execute(trx);
+  expectRows(numAffectedRows, requests.length);
+  await forgetBranches(trx, workspaceId, requests);
+  return requests.length;
+}
+
+/** Moves the sums of requests from their branches to "no branch". A branch without requests left is deleted. */
+async function forgetBranches(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  requests: readonly StoredRequest[],
+): Promise<void> {
+  const changes = rollupChanges([
+    { sign: -1, requests },
+    { sign: 1, requests: requests.map((request) => ({ ...request, git_branch: null })) },
+  ]);
+  await addToRollups(trx, workspaceId, changes);
+  await deleteEmptyBranches(
+    trx,
+    workspaceId,
+    changes.branches.map(({ starts_at }) => starts_at),
+  );
 }
 
 async function purgePlace(

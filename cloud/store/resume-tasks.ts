@@ -1,4 +1,5 @@
 import type { Millis } from "../../core/values/time.ts";
+import { sumBranches } from "./branch-sums.ts";
 import { finishDeletion, finishLeaving } from "./deletions.ts";
 import { finishAcceptance, forgetInvitation } from "./invitations.ts";
 import type { CloudDatabase } from "./open-database.ts";
@@ -14,6 +15,7 @@ const RESUME: { readonly [K in Exclude<TaskKind, "erase_prompts">]: Resume<K> } 
   accept_invitation: finishAcceptance,
   change_organisation_role: (db, task) => finishRoleChange(db, task, true),
   leave_organisations: finishLeaving,
+  sum_branches: sumBranches,
   forget_invitation: async (db, task, now) => {
     const dueAt = await forgetInvitation(db, task, now);
     await (dueAt === null ? endTask(db, task) : postponeTask(db, task, dueAt));

@@ -5,7 +5,7 @@ import type { StoredRequest } from "./stored-request.ts";
 type Sum = (typeof ROLLUP_SUMS)[number];
 
 /** What requests add to one row of a rollup: its key, and the sums as text. */
-export type RollupChange = RollupDimensions & { readonly time: string } & { readonly [Name in Sum]: string };
+export type RollupChange<Key> = Key & { readonly [Name in Sum]: string };
 
 interface RollupDimensions {
   readonly machine_id: string;
@@ -15,34 +15,56 @@ interface RollupDimensions {
   readonly model: string;
 }
 
+/** The key of the sums by branch: 1 for an hour and 24 for a day, and when it starts. */
+interface BranchKey {
+  readonly span_hours: 1 | 24;
+  readonly starts_at: string;
+  readonly project: string;
+  readonly git_branch: string;
+}
+
 /** Requests that a transaction adds to the rollups, or (with -1) takes out of them. */
 export interface SignedRequests {
   readonly sign: 1 | -1;
   readonly requests: readonly StoredRequest[];
 }
 
-interface Group {
-  readonly key: RollupDimensions & { readonly hour: string };
+interface Group<Key> {
+  readonly key: Key;
   readonly sums: Record<Sum, bigint>;
 }
 
+type Groups<Key> = Map<string, Group<Key>>;
+
+/** The key of requests that agree in everything that some rollup has. */
+type FullKey = RollupDimensions & { readonly hour: string; readonly git_branch: string };
+
 /**
- * Computes what requests add to the rollups by hour and by day, as `contributions()` does in SQL. Rows whose sums stay the same are
- * left out.
+ * Computes what requests add to the rollups by hour and by day and to the sums by branch, as `contributions()` does in SQL. Rows whose
+ * sums stay the same are left out.
  */
 export function rollupChanges(changes: readonly SignedRequests[]): {
-  readonly hours: readonly RollupChange[];
-  readonly days: readonly RollupChange[];
+  readonly hours: readonly RollupChange<RollupDimensions & { readonly hour: string }>[];
+  readonly days: readonly RollupChange<RollupDimensions & { readonly day: string }>[];
+  readonly branches: readonly RollupChange<BranchKey>[];
 } {
-  const hours = new Map<string, Group>();
+  const all: Groups<FullKey> = new Map();
   for (const { sign, requests } of changes) {
-    for (const request of requests) addRequest(hours, request, BigInt(sign));
+    for (const request of requests) addRequest(all, request, BigInt(sign));
   }
-  const days = new Map<string, Group>();
-  for (const { key, sums } of hours.values()) {
-    addSums(groupOf(days, { ...key, hour: key.hour.slice(0, DATE_CHARACTERS) }), sums);
+  const hours: Groups<RollupDimensions & { hour: string }> = new Map();
+  const days: Groups<RollupDimensions & { day: string }> = new Map();
+  const branches: Groups<BranchKey> = new Map();
+  for (const { key, sums } of all.values()) {
+    const { hour, git_branch, ...dimensions } = key;
+    const day = hour.slice(0, DATE_CHARACTERS);
+    const branch = { project: key.project, git_branch };
+    addSums(groupOf(hours, { hour, ...dimensions }), sums);
+    addSums(groupOf(days, { day, ...dimensions }), sums);
+    addSums(groupOf(branches, { span_hours: 1, starts_at: hour, ...branch }), sums);
+    addSums(groupOf(branches, { span_hours: 24, starts_at: `${day}T00:00:00Z`, ...branch }), sums);
   }
-  return { hours: toChanges(hours), days: toChanges(days) };
+  return { hours: toChanges(hours), days: toChanges(days), branches: toChanges(branches) };
 }
 
 /** The length of `YYYY-MM-DD`, with which a time begins. */
@@ -51,7 +73,7 @@ const DATE_CHARACTERS = 10;
 /** The length of `YYYY-MM-DDTHH`. */
 const HOUR_CHARACTERS = 13;
 
-function addRequest(groups: Map<string, Group>, request: StoredRequest, sign: bigint): void {
+function addRequest(groups: Groups<FullKey>, request: StoredRequest, sign: bigint): void {
   const { sums } = groupOf(groups, {
     hour: `${request.requested_at.slice(0, HOUR_CHARACTERS)}:00:00Z`,
     machine_id: request.machine_id ?? NO_MACHINE,
@@ -59,6 +81,7 @@ function addRequest(groups: Map<string, Group>, request: StoredRequest, sign: bi
     project: request.project ?? "",
     provider: request.provider,
     model: request.model,
+    git_branch: request.git_branch ?? "",
   });
   const failed = request.error_class !== null || (request.http_status ?? 0) >= 400;
   let tokens = 0;
@@ -82,9 +105,9 @@ function addRequest(groups: Map<string, Group>, request: StoredRequest, sign: bi
   else if (billing !== "unknown") sums.spent_pico_usd += cost;
 }
 
-function groupOf(groups: Map<string, Group>, key: Group["key"]): Group {
-  const { hour, machine_id, user_id, project, provider, model } = key;
-  const name = JSON.stringify([hour, machine_id, user_id, project, provider, model]);
+/** Returns the group of a key. Keys of one map have the same properties in the same order. */
+function groupOf<Key extends object>(groups: Groups<Key>, key: Key): Group<Key> {
+  const name = JSON.stringify(Object.values(key));
   const found = groups.get(name);
   if (found !== undefined) return found;
   const group = { key, sums: emptySums() };
@@ -92,11 +115,11 @@ function groupOf(groups: Map<string, Group>, key: Group["key"]): Group {
   return group;
 }
 
-function addSums(group: Group, sums: Group["sums"]): void {
+function addSums(group: Group<unknown>, sums: Record<Sum, bigint>): void {
   for (const sum of Object.keys(sums) as Sum[]) group.sums[sum] += sums[sum];
 }
 
-function emptySums(): Group["sums"] {
+function emptySums(): Record<Sum, bigint> {
   return {
     requests: 0n,
     failed_requests: 0n,
@@ -114,10 +137,10 @@ function emptySums(): Group["sums"] {
   };
 }
 
-function toChanges(groups: ReadonlyMap<string, Group>): RollupChange[] {
+function toChanges<Key>(groups: Groups<Key>): RollupChange<Key>[] {
   const changed = [...groups.values()].filter(({ sums }) => Object.values(sums).some((sum) => sum !== 0n));
-  return changed.map(({ key: { hour: time, ...key }, sums }) => {
+  return changed.map(({ key, sums }) => {
     const texts = Object.entries(sums).map(([sum, value]) => [sum, value.toString()]);
-    return { time, ...key, ...(Object.fromEntries(texts) as Record<Sum, string>) };
+    return { ...key, ...(Object.fromEntries(texts) as Record<Sum, string>) };
   });
 }

@@ -1,7 +1,7 @@
 import { CompiledQuery, type Transaction } from "kysely";
 import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
 import { expectRows } from "./affected-rows.ts";
-import type { RollupChange, rollupChanges } from "./rollup-changes.ts";
+import type { rollupChanges } from "./rollup-changes.ts";
 import type { CloudSchema } from "./schema.ts";
 
 /** The machine in a rollup's key for requests that came with an admin key. */
@@ -9,6 +9,9 @@ export const NO_MACHINE = "00000000-0000-0000-0000-000000000000";
 
 /** The dimensions of a rollup's key besides workspace and time. */
 export const ROLLUP_KEY = "machine_id, user_id, project, provider, model";
+
+/** The dimensions of a key of the sums by branch, besides workspace and time. */
+export const BRANCH_KEY = "project, git_branch";
 
 /** The disjoint kinds of tokens. Each has a sum. */
 export const TOKEN_SUMS = [
@@ -69,48 +72,58 @@ export function contributions(source: string, sign: 1 | -1, texts: readonly stri
   from ${source}`;
 }
 
-const CHANGE_COLUMNS = [
-  "machine_id uuid, user_id text, project text, provider text, model text",
-  ...ROLLUP_SUMS.map((sum) => `${sum} numeric`),
-].join(", ");
+/** What a rollup's statements differ in. */
+interface RollupTable {
+  readonly table: string;
+  /** The columns of its key besides the workspace, with their types. */
+  readonly key: Readonly<Record<string, string>>;
+  readonly sums: readonly string[];
+}
+
+const KEY = { machine_id: "uuid", user_id: "text", project: "text", provider: "text", model: "text" };
 
 /** The statements that add changes to a rollup: `$1` is the workspace, `$2` the changes as JSON. */
 const ADD = {
-  usage_hourly: additionTo("usage_hourly", "hour", "timestamptz"),
-  usage_daily: additionTo("usage_daily", "day", "date"),
+  hours: additionTo({
+    table: "usage_hourly",
+    key: { hour: "timestamptz", ...KEY },
+    sums: ROLLUP_SUMS,
+  }),
+  days: additionTo({ table: "usage_daily", key: { day: "date", ...KEY }, sums: ROLLUP_SUMS }),
+  branches: additionTo({
+    table: "usage_branches",
+    key: { span_hours: "smallint", starts_at: "timestamptz", project: "text", git_branch: "text" },
+    sums: USAGE_SUMS,
+  }),
 } as const;
 
-function additionTo(table: string, time: string, type: string): string {
-  const key = `${time}, ${ROLLUP_KEY}`;
-  const sums = ROLLUP_SUMS.join(", ");
-  return `insert into ${table} (workspace_id, ${key}, ${sums})
-    select $1::uuid, "time", ${ROLLUP_KEY}, ${sums}
-    from json_to_recordset($2::text::json) as changes ("time" ${type}, ${CHANGE_COLUMNS})
-    order by "time", ${ROLLUP_KEY}
-    on conflict (workspace_id, ${key}) do update set
-      ${ROLLUP_SUMS.map((sum) => `${sum} = ${table}.${sum} + excluded.${sum}`).join(", ")}`;
+function additionTo({ table, key, sums }: RollupTable): string {
+  const keys = Object.keys(key).join(", ");
+  const columns = [
+    ...Object.entries(key).map(([column, type]) => `${column} ${type}`),
+    ...sums.map((sum) => `${sum} numeric`),
+  ];
+  return `insert into ${table} (workspace_id, ${keys}, ${sums.join(", ")})
+    select $1::uuid, ${keys}, ${sums.join(", ")}
+    from json_to_recordset($2::text::json) as changes (${columns.join(", ")})
+    order by ${keys}
+    on conflict (workspace_id, ${keys}) do update set
+      ${sums.map((sum) => `${sum} = ${table}.${sum} + excluded.${sum}`).join(", ")}`;
 }
 
 /**
- * Adds changes to both rollups, in the caller's transaction. Each statement sorts its keys, so that parallel batches lock them in
+ * Adds changes to the rollups, in the caller's transaction. Each statement sorts its keys, so that parallel batches lock them in
  * the same order.
  */
 export async function addToRollups(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
-  { hours, days }: ReturnType<typeof rollupChanges>,
+  changes: ReturnType<typeof rollupChanges>,
 ): Promise<void> {
-  await addToRollup(trx, workspaceId, "usage_hourly", hours);
-  await addToRollup(trx, workspaceId, "usage_daily", days);
-}
-
-async function addToRollup(
-  trx: Transaction<CloudSchema>,
-  workspaceId: string,
-  table: keyof typeof ADD,
-  changes: readonly RollupChange[],
-): Promise<void> {
-  if (changes.length === 0) return;
-  const statement = CompiledQuery.raw(ADD[table], [workspaceId, JSON.stringify(changes)]);
-  expectRows((await trx.executeQuery(statement)).numAffectedRows, changes.length);
+  for (const rollup of ["hours", "days", "branches"] as const) {
+    const rows = changes[rollup];
+    if (rows.length === 0) continue;
+    const statement = CompiledQuery.raw(ADD[rollup], [workspaceId, JSON.stringify(rows)]);
+    expectRows((await trx.executeQuery(statement)).numAffectedRows, rows.length);
+  }
 }

@@ -206,6 +206,10 @@ export interface CloudSchema {
   body_first_sightings: { workspace_id: string; request_id: string; first_seen_at: Millis };
   usage_hourly: { hour: Millis } & UsageRow;
   usage_daily: { day: CalendarDate } & UsageRow;
+  usage_branches: { span_hours: number; starts_at: Millis; git_branch: string } & Omit<
+    UsageRow,
+    "machine_id" | "user_id" | "provider" | "model" | "reported_cost_pico_usd"
+  >;
   pricing_rates: {
     source: "bundled" | "auto";
     provenance_date: CalendarDate;

@@ -23,6 +23,7 @@ export const TABLE_PLACES = {
   erasures: "distributed",
   usage_hourly: "distributed",
   usage_daily: "distributed",
+  usage_branches: "distributed",
   cost_seal_heads: "distributed",
   cost_seals: "distributed",
   prompt_view_heads: "distributed",

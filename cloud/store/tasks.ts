@@ -18,6 +18,8 @@ export interface TaskDetails {
   forget_invitation: { readonly workspaceId: string };
   /** The id is the erasure's. */
   erase_prompts: { readonly workspaceId: string };
+  /** The id is the workspace's. Due until all its requests are summed by branch. */
+  sum_branches: Readonly<Record<string, never>>;
   /** The id is random. */
   change_organisation_role: {
     readonly organisationId: string;

@@ -23,7 +23,12 @@ import type { ProblemCode } from "../../http/problem.ts";
 import type { CloudParts } from "../../ports.ts";
 import { readCoverage, sumCounts, sumMachines } from "../../store/reads/coverage.ts";
 import { findRepeats } from "../../store/reads/savings.ts";
-import { isCloudDimension, isFromRollups, readUsageData } from "../../store/reads/usage-data.ts";
+import {
+  countUnsummedDays,
+  isCloudDimension,
+  readUsageData,
+  sourceOf,
+} from "../../store/reads/usage-data.ts";
 import { readMachineNames } from "../../store/reads/usage-reports.ts";
 import type { WorkspaceAccess } from "../../store/workspaces.ts";
 import { readNames } from "./read-names.ts";
@@ -97,7 +102,8 @@ export async function readSavingsAnswer(
   query: UsageQuery,
 ): Promise<CloudUsageResult<SavingsAnswer>> {
   const { workspaceId } = workspace;
-  const checked = checkPlan(planUsage(savingsQuery(query), factsOf(parts, workspace, query, "optimisation")));
+  const planned = planUsage(savingsQuery(query), factsOf(parts, workspace, query, "optimisation"));
+  const checked = await checkPlan(parts, workspaceId, planned);
   if (!checked.ok) return checked;
   const plan = checked.value;
   const { book } = await parts.rates.current();
@@ -134,7 +140,7 @@ async function readPlan(
   { workspaceId }: WorkspaceAccess,
   planned: UsagePlanResult,
 ): Promise<CloudUsageResult<ReadPlan>> {
-  const checked = checkPlan(planned);
+  const checked = await checkPlan(parts, workspaceId, planned);
   if (!checked.ok) return checked;
   const plan = checked.value;
   const data = await readUsageData(parts.db, workspaceId, plan);
@@ -142,7 +148,11 @@ async function readPlan(
 }
 
 /** Refuses a plan that the cloud has no dimension for, or that would read too many single requests. */
-function checkPlan(planned: UsagePlanResult): CloudUsageResult<UsagePlan> {
+async function checkPlan(
+  { db }: CloudParts,
+  workspaceId: string,
+  planned: UsagePlanResult,
+): Promise<CloudUsageResult<UsagePlan>> {
   if (!planned.ok) {
     const code = planned.code as "period_malformed" | "period_reversed" | "period_too_long";
     return { ok: false, code, detail: planned.detail };
@@ -156,10 +166,15 @@ function checkPlan(planned: UsagePlanResult): CloudUsageResult<UsagePlan> {
     const detail = "The cloud does not receive this dimension. Only the daemon knows it.";
     return { ok: false, code: "wrong_shape", detail, field: unknown };
   }
-  const maxMs = MAX_UNSUMMED_PERIOD_MS + SLACK_MS;
-  if (!isFromRollups(plan) && period.to - period.from > maxMs) {
-    const days = MAX_UNSUMMED_PERIOD_MS / 86_400_000;
+  if (period.to - period.from <= MAX_UNSUMMED_PERIOD_MS + SLACK_MS) return { ok: true, value: plan };
+  const days = MAX_UNSUMMED_PERIOD_MS / 86_400_000;
+  const source = sourceOf(plan);
+  if (source === "requests") {
     const detail = `This query reads single requests, for at most ${days} days. Choose a shorter period.`;
+    return { ok: false, code: "period_too_long", detail };
+  }
+  if (source === "branches" && (await countUnsummedDays(db, workspaceId, plan)) > days) {
+    const detail = `The requests of this period are still being summed up by branch. Until then, choose at most ${days} days.`;
     return { ok: false, code: "period_too_long", detail };
   }
   return { ok: true, value: plan };

@@ -7,12 +7,13 @@ import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
 import { HOUR_MS, type Millis } from "../../../core/values/time.ts";
 import { formatInstant } from "../../../core/wire/instant.ts";
 import type { UsageDimension } from "../../../core/wire/usage.ts";
+import { listUnsummedDays } from "../branch-sums.ts";
 import type { CloudDatabase } from "../open-database.ts";
-import { FAILED, NO_MACHINE, TOKEN_SUMS, USED_NOTHING } from "../rollups.ts";
+import { contributions, FAILED, NO_MACHINE, TOKEN_SUMS, USAGE_SUMS, USED_NOTHING } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
 import { inReadScope } from "./read-scope.ts";
 import { partsOf } from "./usage.ts";
-import type { Span } from "./usage-spans.ts";
+import { type Span, splitByDays, usageSpans } from "./usage-spans.ts";
 
 const DAY_MS = 24 * HOUR_MS;
 
@@ -55,20 +56,42 @@ const ROLLUP_SQL: Readonly<Partial<Record<UsageDimension, string>>> = {
   person: "user_id",
 };
 
+/** SQL for the text of each dimension over the sums by branch. */
+const BRANCH_SQL: Readonly<Partial<Record<UsageDimension, string>>> = {
+  project: "project",
+  branch: "git_branch",
+};
+
 /** The dimensions of a cloud's usage. */
 export const isCloudDimension = (dimension: UsageDimension): boolean => dimension in REQUEST_SQL;
 
 /**
- * Whether the rollups answer a plan. They have sums by hour (UTC), so buckets of a zone with another offset, or shorter ones, are
- * read from requests.
+ * Returns what answers a plan. All sums are by hour (UTC), so buckets of a zone with another offset, or shorter ones, are read from
+ * requests.
  */
-export function isFromRollups({ query, buckets, comparedBuckets }: UsagePlan): boolean {
+export function sourceOf({
+  query,
+  buckets,
+  comparedBuckets,
+}: UsagePlan): "rollups" | "branches" | "requests" {
   const dimensions = [query.by, query.thenBy, ...query.filters.map(({ dimension }) => dimension)];
-  const hasRollup = dimensions.every((dimension) => dimension === null || dimension in ROLLUP_SQL);
-  return (
-    hasRollup &&
-    [buckets, comparedBuckets].every((all) => all.slice(1).every(({ from }) => from % HOUR_MS === 0))
+  const isIn = (sqlOf: object) => dimensions.every((dimension) => dimension === null || dimension in sqlOf);
+  const isOfHours = [buckets, comparedBuckets].every((all) =>
+    all.slice(1).every(({ from }) => from % HOUR_MS === 0),
   );
+  if (!isOfHours) return "requests";
+  if (isIn(ROLLUP_SQL)) return "rollups";
+  return isIn(BRANCH_SQL) ? "branches" : "requests";
+}
+
+/** Counts the days of a plan's period whose sums by branch are incomplete, so that their requests are read. */
+export async function countUnsummedDays(
+  db: CloudDatabase,
+  workspaceId: string,
+  { period }: UsagePlan,
+): Promise<number> {
+  const days = await inReadScope(db, { workspaceId }, (trx) => listUnsummedDays(trx, workspaceId, period));
+  return days.length;
 }
 
 const BIG_SUMS = ["cache_write_1h_tokens", "spent", "plan_usage", "unknown_billing"] as const;
@@ -130,9 +153,7 @@ async function readPeriod(
   const hasBuckets = buckets.length > 0;
   const sets = sql.raw(hasBuckets ? "(by, then_by), (bucket, by)" : "(by, then_by)");
   const bucket = sql.raw(hasBuckets ? "bucket" : "null::integer as bucket");
-  const source = isFromRollups(plan)
-    ? ofRollups(workspaceId, plan, span, buckets)
-    : ofRequests(workspaceId, plan, span, buckets);
+  const source = await readSource(trx, workspaceId, plan, span, buckets);
   const { rows } = await sql<Row>`
     with ${source}
     select grouping(then_by)::integer as is_bucket, ${bucket}, by, then_by, ${sums}
@@ -145,6 +166,24 @@ async function readPeriod(
     else bucketGroups.push({ bucket: Number(row.bucket), by, sums: toSums(row) });
   }
   return { groups, buckets: bucketGroups };
+}
+
+/** Returns the common table expression `source`: what is summed, with the columns that group it. */
+async function readSource(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  plan: UsagePlan,
+  span: Span,
+  buckets: readonly Span[],
+): Promise<RawBuilder<unknown>> {
+  switch (sourceOf(plan)) {
+    case "rollups":
+      return ofRollups(workspaceId, plan, span, buckets);
+    case "branches":
+      return ofBranches(workspaceId, plan, span, buckets, await listUnsummedDays(trx, workspaceId, span));
+    case "requests":
+      return ofRequests(workspaceId, plan, span, buckets);
+  }
 }
 
 const keyOf = (text: string): string | null => (text === "" ? null : text);
@@ -199,16 +238,59 @@ function ofRollups(
   span: Span,
   buckets: readonly Span[],
 ): RawBuilder<unknown> {
-  const isUtcDays = buckets.slice(1).every(({ from }) => from % DAY_MS === 0);
   const parts = partsOf({
     workspaceId,
     from: span.from,
     to: span.to,
-    bucket: isUtcDays ? "day" : "hour",
+    bucket: spanUnit(buckets),
     dimensionGroups: [],
   });
   const { columns, filters } = groupedBy(plan, ROLLUP_SQL, bucketSql("bucket", buckets));
   return sql`${parts}, source as (select ${columns}, ${sql.raw(OF_ROLLUP)} from parts where true ${filters})`;
+}
+
+/** Whether all buckets begin with a UTC day, so that the sums of days can be used. */
+const spanUnit = (buckets: readonly Span[]): "hour" | "day" =>
+  buckets.slice(1).every(({ from }) => from % DAY_MS === 0) ? "day" : "hour";
+
+function ofBranches(
+  workspaceId: string,
+  plan: UsagePlan,
+  span: Span,
+  buckets: readonly Span[],
+  unsummedDays: readonly Millis[],
+): RawBuilder<unknown> {
+  const { summed, unsummed } = splitByDays(span, unsummedDays);
+  const spans = summed.map((each) => usageSpans(each, spanUnit(buckets)));
+  const sums = [
+    ...spans.flatMap(({ days }) => (days === null ? [] : [{ ...days, hours: 24 }])),
+    ...spans.flatMap(({ hours }) => hours.map((each) => ({ ...each, hours: 1 }))),
+  ];
+  const rows = [
+    ...spans.flatMap((each) => each.rows),
+    ...unsummed.map((each) => ({ ...each, sign: 1 as const })),
+  ];
+  const columns = (time: string) =>
+    sql.raw(`${time} as bucket, project, git_branch, ${USAGE_SUMS.join(", ")}`);
+  const within = (time: string, { from, to }: Span) => sql`workspace_id = ${workspaceId}::uuid
+    and ${sql.raw(time)} >= ${formatInstant(from)}::timestamptz and ${sql.raw(time)} < ${formatInstant(to)}::timestamptz`;
+  const edges = rows.map(
+    (each, at) =>
+      sql`${sql.raw(`edge_${at}`)} as (select * from requests where ${within("requested_at", each)}), `,
+  );
+  const parts = [
+    ...sums.map(
+      (each) => sql`select ${columns("starts_at")} from usage_branches
+        where span_hours = ${sql.lit(each.hours)} and ${within("starts_at", each)}`,
+    ),
+    ...rows.map(
+      ({ sign }, at) =>
+        sql`select ${columns("hour")} from (${sql.raw(contributions(`edge_${at}`, sign, ["git_branch"]))}) as e`,
+    ),
+  ];
+  const grouped = groupedBy(plan, BRANCH_SQL, bucketSql("bucket", buckets));
+  return sql`${sql.join(edges, sql``)} parts as (${sql.join(parts, sql` union all `)}),
+    source as (select ${grouped.columns}, ${sql.raw(OF_ROLLUP)} from parts where true ${grouped.filters})`;
 }
 
 function ofRequests(

@@ -37,6 +37,23 @@ export function usageSpans({ from, to }: Span, bucket: "hour" | "day"): UsageSpa
   return { days, hours, rows };
 }
 
+/** Splits a period by some of its UTC days: the spans without them, and those within them. */
+export function splitByDays(
+  { from, to }: Span,
+  days: readonly Millis[],
+): { readonly summed: readonly Span[]; readonly unsummed: readonly Span[] } {
+  const unsummed: Span[] = [];
+  const summed: Span[] = [];
+  let at = from;
+  for (const day of [...days].sort((one, other) => one - other)) {
+    const own = { from: Math.max(day, from), to: Math.min(day + DAY_MS, to) };
+    summed.push(...spansOf({ from: at, to: own.from }));
+    unsummed.push(...spansOf(own));
+    at = Math.max(at, own.to);
+  }
+  return { summed: [...summed, ...spansOf({ from: at, to })], unsummed };
+}
+
 function nearestHour(at: Millis): Millis {
   return floorTo(at + HOUR_MS / 2, HOUR_MS);
 }

@@ -42,6 +42,7 @@ export const TENANT_ROWS: readonly (readonly [table: string, insert: (workspace:
         (w: string) => `insert into ${table} values ('${w}', now(), '${ID}', 'ann', '', 'openai', 'gpt-5')`,
       ] as const,
   ),
+  ["usage_branches", (w) => `insert into usage_branches values ('${w}', 1, now(), '', 'main')`],
   ["body_keys", (w) => `insert into body_keys values ('${w}', '${ID}', 'ann', '', now(), null, null)`],
   [
     "erasures",

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { sql } from "kysely";
 import { REQUEST_COLUMNS } from "../../../cloud/store/request-columns.ts";
 import { rollupChanges } from "../../../cloud/store/rollup-changes.ts";
-import { contributions, ROLLUP_KEY, ROLLUP_SUMS } from "../../../cloud/store/rollups.ts";
+import { BRANCH_KEY, contributions, ROLLUP_KEY, ROLLUP_SUMS } from "../../../cloud/store/rollups.ts";
 import type { StoredRequest } from "../../../cloud/store/stored-request.ts";
 import { describeOnEngines, type TestDatabase } from "../kit/engines.ts";
 
@@ -22,6 +22,7 @@ const request = fc.record({
   machine_id: fc.constantFrom(null, "019a0000-0000-7000-8000-000000000001"),
   user_id: fc.constantFrom("ann", "bob"),
   project: fc.constantFrom(null, "", 'a"b'),
+  git_branch: fc.constantFrom(null, "", "main", 'b"c'),
   provider: fc.constantFrom("openai", "codex", "openrouter"),
   model: fc.constantFrom("m", "ü"),
   error_class: fc.constantFrom(null, "server_error"),
@@ -45,7 +46,12 @@ describeOnEngines("rollupChanges()", (engine) => {
   after(() => test.close());
 
   /** The same sums, in SQL. */
-  async function inSql(added: readonly StoredRequest[], removed: readonly StoredRequest[], time: string) {
+  async function inSql(
+    added: readonly StoredRequest[],
+    removed: readonly StoredRequest[],
+    time: string,
+    key: string,
+  ) {
     const columns = Object.entries(REQUEST_COLUMNS).map(([column, type]) => `${column} ${type}`);
     const input = (rows: readonly StoredRequest[]) =>
       sql`(select * from json_to_recordset(${JSON.stringify(rows)}::text::json) as r (${sql.raw(columns.join(", "))}))`;
@@ -53,9 +59,9 @@ describeOnEngines("rollupChanges()", (engine) => {
     const isChanged = ROLLUP_SUMS.map((sum) => `sum(${sum}) <> 0`).join(" or ");
     const { rows } = await sql`
       with added as ${input(added)}, removed as ${input(removed)}
-      select ${sql.raw(`${time} as "time", ${ROLLUP_KEY}, ${sums}`)}
-      from (${sql.raw(`${contributions("added", 1)} union all ${contributions("removed", -1)}`)}) as contributed
-      group by ${sql.raw(`1, ${ROLLUP_KEY} having ${isChanged}`)}`.execute(test.db);
+      select ${sql.raw(`${time}, ${key}, ${sums}`)}
+      from (${sql.raw(`${contributions("added", 1, ["git_branch"])} union all ${contributions("removed", -1, ["git_branch"])}`)}) as contributed
+      group by ${sql.raw(`1, ${key} having ${isChanged}`)}`.execute(test.db);
     return rows;
   }
 
@@ -69,11 +75,24 @@ describeOnEngines("rollupChanges()", (engine) => {
             { sign: -1, requests: removed },
             { sign: 1, requests: added },
           ]);
-          const sorted = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(row)).sort();
+          const sorted = (rows: readonly unknown[]) =>
+            rows.map((row) => JSON.stringify(Object.entries(row as object).sort())).sort();
           const hour = `to_char(hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:00:00"Z"')`;
-          assert.deepEqual(sorted(changes.hours), sorted(await inSql(added, removed, hour)));
+          const hours = await inSql(added, removed, `${hour} as hour`, ROLLUP_KEY);
+          assert.deepEqual(sorted(changes.hours), sorted(hours));
           const day = `to_char(hour at time zone 'UTC', 'YYYY-MM-DD')`;
-          assert.deepEqual(sorted(changes.days), sorted(await inSql(added, removed, day)));
+          assert.deepEqual(
+            sorted(changes.days),
+            sorted(await inSql(added, removed, `${day} as day`, ROLLUP_KEY)),
+          );
+          const startsAt = `to_char(hour at time zone 'UTC', 'YYYY-MM-DD') || 'T00:00:00Z' as starts_at`;
+          assert.deepEqual(
+            sorted(changes.branches),
+            sorted([
+              ...(await inSql(added, removed, `${hour} as starts_at, 1 as span_hours`, BRANCH_KEY)),
+              ...(await inSql(added, removed, `${startsAt}, 24 as span_hours`, BRANCH_KEY)),
+            ]),
+          );
         },
       ),
       { numRuns: 40 },

@@ -65,6 +65,13 @@ const QUERIES = [
   [`from=${new Date(START - 50 * HOUR - 1_234_567).toISOString()}&bucket=hour&top=1&by=project&tz=UTC`, true],
   ["period=12m&compare=none&by=model&tz=Europe/Berlin&bucket=month", true],
   ["bucket=none&by=project&project=shop&tz=UTC", true],
+  ["period=90d&compare=none&by=project&then=branch&tz=Europe/Berlin", true],
+  ["period=12m&compare=none&by=branch&bucket=month&tz=UTC&top=1", true],
+  [
+    `from=${new Date(START - 50 * HOUR - 1_234_567).toISOString()}&bucket=hour&by=branch&project=shop&tz=UTC`,
+    true,
+  ],
+  ["period=30d&by=project&branch.not=main&tz=America/New_York", true],
   ["period=today&by=project&tz=UTC", false],
   ["by=branch&then=model&top=1&tz=UTC", false],
   ["period=7d&by=billing&tz=Asia/Kathmandu&status=ok", false],

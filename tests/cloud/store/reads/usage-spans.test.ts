@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { type Span, usageSpans } from "../../../../cloud/store/reads/usage-spans.ts";
+import { type Span, splitByDays, usageSpans } from "../../../../cloud/store/reads/usage-spans.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -72,5 +72,24 @@ describe("usageSpans()", () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe("splitByDays()", () => {
+  it("cuts some days out of a period, at its edges too", () => {
+    const period = { from: at("11-01T10:10"), to: at("11-05T08:00") };
+    const days = [at("11-05T00:00"), at("11-01T00:00"), at("11-03T00:00")];
+    assert.deepEqual(splitByDays(period, days), {
+      summed: [
+        { from: at("11-02T00:00"), to: at("11-03T00:00") },
+        { from: at("11-04T00:00"), to: at("11-05T00:00") },
+      ],
+      unsummed: [
+        { from: at("11-01T10:10"), to: at("11-02T00:00") },
+        { from: at("11-03T00:00"), to: at("11-04T00:00") },
+        { from: at("11-05T00:00"), to: at("11-05T08:00") },
+      ],
+    });
+    assert.deepEqual(splitByDays(period, []), { summed: [period], unsummed: [] });
   });
 });

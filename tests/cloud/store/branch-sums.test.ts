@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import fc from "fast-check";
+import { sql } from "kysely";
+import { blankRequests } from "../../../cloud/store/purge.ts";
+import { resumeTasks } from "../../../cloud/store/resume-tasks.ts";
+import { contributions, USAGE_SUMS } from "../../../cloud/store/rollups.ts";
+import { addTask } from "../../../cloud/store/tasks.ts";
+import { inScope } from "../../../cloud/store/transaction.ts";
+import type { UsageAnswer } from "../../../core/wire/usage.ts";
+import {
+  batch,
+  type CloudRig,
+  createRig,
+  json,
+  record,
+  START,
+  type TestWorkspace,
+} from "../kit/cloud-rig.ts";
+import { describeOnEngines } from "../kit/engines.ts";
+
+const DAY = 86_400_000;
+const config = { rateLimits: { perKey: 1e9, perUser: 1e9 } };
+
+/** A record with one of a few ids, so that some are sent again and then state more. */
+const sent = fc.record({
+  id: fc.integer({ min: 0, max: 11 }),
+  branch: fc.constantFrom(null, "main", "topic"),
+  tokens: fc.constantFrom(null, 7, 900),
+});
+
+const operation = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant("send" as const), records: fc.array(sent, { maxLength: 6 }) }),
+  },
+  fc.record({ kind: fc.constant("erase" as const), id: fc.integer({ min: 0, max: 11 }) }),
+  // A process of the version before stores requests without these sums.
+  fc.record({ kind: fc.constant("oldVersion" as const), sent }),
+  fc.record({ kind: fc.constant("sum" as const) }),
+);
+
+const costOf = (totals: UsageAnswer["totals"]) =>
+  `${BigInt(totals.spent_pico_usd ?? 0) + BigInt(totals.plan_usage_pico_usd ?? 0) + BigInt(totals.unknown_billing_pico_usd ?? 0)}`;
+
+describeOnEngines("the sums by branch", (engine) => {
+  let rig: CloudRig;
+  before(async () => {
+    rig = await createRig(engine, { config });
+  });
+  after(() => rig.close());
+
+  async function open() {
+    const workspace = await rig.addWorkspace({ plan: "business" });
+    const ids = Array.from({ length: 12 }, () => rig.uuid());
+    const toWire = ({ id, branch, tokens }: { id: number; branch: string | null; tokens: number | null }) =>
+      record(`${ids[id]}`, {
+        // Over 44 days, at several hours, and at the edges of a day.
+        requested_at: new Date(START - id * 4 * DAY - (id % 3) * 12 * 3_600_000).toISOString(),
+        project: id % 2 === 0 ? "docs" : "shop",
+        git_branch: branch,
+        prompt_tokens: tokens,
+        tokens_complete: tokens === null ? null : true,
+      });
+    const send = (...records: Parameters<typeof toWire>[0][]) =>
+      rig.call("POST", "/v1/requests/batch", workspace.token, batch(...records.map(toWire)));
+    return { workspace, ids, send };
+  }
+
+  const askToSum = (workspace: TestWorkspace) =>
+    inScope(rig.db, {}, (trx) => addTask(trx, "sum_branches", workspace.id, {}, rig.clock.now()));
+
+  /** The rows of the table that are not empty, and the same rows from all requests. */
+  async function readBoth({ id }: TestWorkspace) {
+    const columns = `span_hours, starts_at::text, project, git_branch`;
+    const { rows: stored } =
+      await sql`select ${sql.raw(`${columns}, ${USAGE_SUMS.map((sum) => `${sum}::text`).join(", ")}`)}
+      from usage_branches where workspace_id = ${id}::uuid and requests <> 0 order by 1, 2, 3, 4`.execute(
+        rig.db,
+      );
+    const sums = USAGE_SUMS.map((sum) => `sum(${sum})::text as ${sum}`).join(", ");
+    const own = contributions(`(select * from requests where workspace_id = '${id}') as r`, 1, [
+      "git_branch",
+    ]);
+    const { rows: expected } = await sql
+      .raw(
+        `select ${columns}, ${sums} from (
+          select 1 as span_hours, hour as starts_at, * from (${own}) as h
+          union all select 24, date_trunc('day', hour, 'UTC'), * from (${own}) as d
+        ) as spans group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
+      )
+      .execute(rig.db);
+    return { stored, expected };
+  }
+
+  /** The answer that reads sums by branch, and the same from all requests, over the 44 days. */
+  async function assertAnswer(workspace: TestWorkspace) {
+    const session = await rig.sessionFor(workspace.userId);
+    const answer = (await json(
+      rig.call(
+        "GET",
+        `/v1/workspaces/${workspace.id}/usage?period=90d&by=branch&then=project&compare=none`,
+        session,
+      ),
+    )) as UsageAnswer;
+    const { rows } = await sql<{ branch: string | null; requests: string; cost: string }>`
+      select git_branch as branch, count(*)::text as requests, coalesce(sum(cost_pico_usd), 0)::text as cost
+      from requests where workspace_id = ${workspace.id}::uuid group by 1`.execute(rig.db);
+    const sorted = (each: readonly unknown[]) => each.map((row) => JSON.stringify(row)).sort();
+    assert.deepEqual(
+      sorted(answer.rows.map(({ key, totals }) => [key, `${totals.requests}`, costOf(totals)])),
+      sorted(rows.map(({ branch, requests, cost }) => [branch, requests, cost])),
+    );
+  }
+
+  it("are those of all requests, after any operations", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(operation, { minLength: 1, maxLength: 8 }), async (operations) => {
+        const { workspace, ids, send } = await open();
+        let isExact = true;
+        for (const each of operations) {
+          if (each.kind === "send" && each.records.length > 0) await send(...each.records);
+          if (each.kind === "erase")
+            await inScope(
+              rig.db,
+              { workspaceId: workspace.id },
+              (trx) => blankRequests(trx, workspace.id, sql`request_id = ${ids[each.id]}::uuid`),
+              "meter_purge",
+            );
+          if (each.kind === "oldVersion") {
+            const own = sql`from usage_branches where workspace_id = ${workspace.id}::uuid`;
+            const { rows } = await sql<{
+              kept: unknown;
+            }>`select coalesce(json_agg(usage_branches), '[]') as kept ${own}`.execute(rig.db);
+            await send({ ...each.sent, branch: null });
+            await sql`delete ${own}`.execute(rig.db);
+            await sql`insert into usage_branches
+              select * from json_populate_recordset(null::usage_branches, ${JSON.stringify(rows[0]?.kept)}::text::json)`.execute(
+              rig.db,
+            );
+            isExact = false;
+          }
+          if (each.kind === "sum") {
+            await askToSum(workspace);
+            await resumeTasks(rig.db, rig.clock.now());
+            isExact = true;
+          }
+          if (isExact) {
+            const { stored, expected } = await readBoth(workspace);
+            assert.deepEqual(stored, expected);
+          }
+        }
+        await assertAnswer(workspace);
+      }),
+      { numRuns: engine.name === "pglite" ? 6 : 25 },
+    );
+  });
+
+  it("are read once the days of the version before are summed up, and refused for more than 31 such days", async () => {
+    const { workspace, send } = await open();
+    await send(...Array.from({ length: 12 }, (_, id) => ({ id, branch: "main", tokens: 7 })));
+    const days = Array.from({ length: 33 }, (_, day) =>
+      record(rig.uuid(), { requested_at: new Date(START - day * DAY).toISOString(), git_branch: "topic" }),
+    );
+    await rig.call("POST", "/v1/requests/batch", workspace.token, batch(...days));
+    await sql`delete from usage_branches where workspace_id = ${workspace.id}::uuid`.execute(rig.db);
+    const session = await rig.sessionFor(workspace.userId);
+    const get = (query: string) => rig.call("GET", `/v1/workspaces/${workspace.id}/usage?${query}`, session);
+    const refused = await get("period=90d&by=branch&compare=none");
+    assert.deepEqual([refused.status, (await json(refused)).code], [422, "period_too_long"]);
+    assert.equal((await get("period=30d&by=branch&compare=none")).status, 200);
+    await askToSum(workspace);
+    await resumeTasks(rig.db, rig.clock.now());
+    await assertAnswer(workspace);
+    const left = () =>
+      rig.db.selectFrom("tasks").select("due_at").where("task_id", "=", workspace.id).execute();
+    assert.deepEqual(await left(), [{ due_at: rig.clock.now() + DAY }]);
+    rig.clock.advance(DAY);
+    await resumeTasks(rig.db, rig.clock.now());
+    assert.deepEqual(await left(), []);
+  });
+});
