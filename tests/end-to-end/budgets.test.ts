@@ -125,7 +125,7 @@ describe("a budget that blocks", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }
     );
     assert.deepEqual(known.map(({ provider }) => provider).sort(), ["anthropic", "gemini", "gemini"]);
     assert.equal(await rig.meter.counted("metered"), metered + count);
-    assert.match(await run("budget", "show", "cuts"), new RegExp(`ended ${count} calls under way`));
+    assert.match(await run("budget", "show", "cuts"), new RegExp(`ended ${count} calls in flight`));
     await run("budget", "remove", "cuts");
   });
 

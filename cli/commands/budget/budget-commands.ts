@@ -49,7 +49,7 @@ export class BudgetSetCommand extends MeterCommand {
   block = Option.Boolean("--block", false, { description: "Refuse calls once the amount is used up" });
   onExceed = Option.String("--on-exceed", {
     description:
-      "finish (default) or cut. With --block, cut also ends calls under way once the amount is used up",
+      "finish (default) or cut. With --block: cut also ends calls in flight once the amount is used up",
   });
   reserve = Option.Boolean("--reserve", false, {
     description: "With --block: refuse a call also if it may use more than is left",

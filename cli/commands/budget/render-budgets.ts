@@ -33,7 +33,7 @@ function describePeriod({ period, zone }: BudgetInput): string {
 /** Describes a budget in one line. */
 export function describeBudget(input: BudgetInput): string {
   const atLimit = input.at_limit === "block" ? "then refuses calls" : "warns only";
-  const ends = input.on_exceed === "cut" ? " and ends those under way" : "";
+  const ends = input.on_exceed === "cut" ? " and ends those in flight" : "";
   const cool = input.cool_down === undefined ? "" : ` for ${input.cool_down}`;
   return `${input.name}: ${input.amount} ${describePeriod(input)}, ${describeScope({ scope: scopeOf(input) })}, ${atLimit}${ends}${cool}`;
 }
@@ -120,7 +120,7 @@ function notesOf(view: BudgetView): string[] {
         ]),
     ...((view.cut_calls ?? 0) === 0
       ? []
-      : [`ended ${formatQuantity(view.cut_calls, "call")} under way since the daemon started.`]),
+      : [`ended ${formatQuantity(view.cut_calls, "call")} in flight since the daemon started.`]),
     ...(letThrough === "" ? [] : [`sent undecided since the daemon started: ${letThrough}.`]),
     ...(session === null ? [] : [`shows the session that used most, ${session}.`]),
   ];

@@ -10,7 +10,7 @@ export class CoverageCommand extends MeterCommand {
     details: `
       Lists each host, method and path that was not metered, how often and when it was last seen, with what that means for
       the totals and how to change it. In a path, {id} stands for ids, models and other names, which are not stored. Times
-      are the start of a quarter of an hour.
+      are the start of a quarter of an hour. Also lists the times in which the meter was not running.
     `,
     examples: [
       ["Show all gaps", "meter coverage"],

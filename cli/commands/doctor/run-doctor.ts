@@ -19,7 +19,7 @@ export interface RunDoctorOptions {
 /** Checks that everything metering depends on works. */
 export async function runDoctor(context: CommandContext, options: RunDoctorOptions): Promise<number> {
   const { env, home } = context;
-  // Applied before lines are wrapped, because the name may be longer.
+  // Applied before lines are wrapped, because the name may be longer. What was wrapped is printed as it is.
   const typed = (text: string) => withProgramName(text, env);
   const check = async () => {
     let before: Partial<DoctorFacts> = {};
@@ -30,7 +30,7 @@ export async function runDoctor(context: CommandContext, options: RunDoctorOptio
           message: typed(message),
           fixCommand: fixCommand === null ? null : typed(fixCommand),
         };
-        context.print(renderFinding(finding, context.width));
+        context.printAsIs(renderFinding(finding, context.width));
       }
       before = known;
     });

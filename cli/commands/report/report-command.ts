@@ -22,7 +22,7 @@ export class ReportCommand extends MeterCommand {
         "meter report --by day --project web --from 2026-11-01 --to 2026-11-30",
       ],
       ["Show each model's use per week", "meter report --by model,week"],
-      ["Show what each branch cost this week", "meter report --by branch --since 7d"],
+      ["Show what each branch cost in the last seven days", "meter report --by branch --since 7d"],
       ["Export a spreadsheet", "meter report --by day --csv"],
     ],
   });

@@ -66,7 +66,7 @@ export async function showStatus(context: CommandContext, options: ShowStatusOpt
       now: Date.now(),
     });
     for (const line of withProgramName(text, context.env).split("\n"))
-      context.print(wrapLine(line, context.width));
+      context.printAsIs(wrapLine(line, context.width));
   }
   if (status === null) return holder === null ? exitCodes.notRunning : exitCodes.failed;
   return findDaemonFault(status) === null ? exitCodes.ok : exitCodes.failed;

@@ -9,8 +9,8 @@ export class StatuslineCommand extends MeterCommand {
     description: "Print one line for Claude Code, tmux or a shell prompt",
     details: `
       Prints the cost of the session and of today, the cost of the last hour, how much of the input came from caches, and the
-      limits with their resets. Claude Code passes its session on standard input; without that, the line is about today. It
-      always exits with 0, and says so if the daemon does not run.
+      limits with their resets. Claude Code passes its session on standard input; without that, the line is about today. If the
+      daemon is not running, the line says so. The command always exits with 0.
     `,
     examples: [
       ["Print the line", "meter statusline"],

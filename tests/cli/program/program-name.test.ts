@@ -70,4 +70,14 @@ describe("what a command prints", () => {
     assert.match((await said(["open"])).stderr, /Start it: npx --no-install meter start\n$/);
     remove();
   });
+
+  it("names the program once, wherever its lines are wrapped", async () => {
+    const { home, remove } = createEmptyHome();
+    for (let columns = 40; columns < 80; columns++) {
+      const { stdout } = await runWords(home, ["status"], { ...inClone, COLUMNS: String(columns) });
+      assert.match(stdout.replaceAll(/\s+/g, " "), /: npx --no-install meter start /);
+      assert.doesNotMatch(stdout, /--no-install\s+npx/);
+    }
+    remove();
+  });
 });

@@ -8,7 +8,7 @@ export class CloudSyncCommand extends MeterCommand {
     description: "Send all pending records now",
     details:
       "Sends metadata first, then bodies if body upload is on. The daemon sends them if it is running, otherwise this command does.",
-    examples: [["Send once", "meter sync"]],
+    examples: [["Send once", "meter cloud sync"]],
   });
 
   json = Option.Boolean("--json", false, { description: "Print JSON" });

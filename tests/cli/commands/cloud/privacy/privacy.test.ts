@@ -126,7 +126,7 @@ secret = "${secret}"
     assert.match(await text(), /^coverage +not sent while a project is local only, .+field\.coverage true$/m);
     assert.ok((await show()).held_back_fields.includes("coverage"));
     await set("field.coverage", "true");
-    assert.match(await text(), /^coverage +by hour, /m);
+    assert.match(await text(), /^coverage +how many calls were metered /m);
     await set("field.coverage", "false");
     assert.match(await text(), /^coverage +not sent$/m);
   });
