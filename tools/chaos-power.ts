@@ -1,18 +1,23 @@
 /**
- * `npm run chaos:power -- --cuts N --database-cuts N --calls N --seed S`: cuts the power of a recorded daemon, and of the cloud's embedded
- * database, at random places, and checks what is left. Exits with 1 if one does not open, or lost or doubled more than
- * `docs/storage.md` allows.
+ * `npm run chaos:power -- --cuts N --database-cuts N --postgres-cuts N --calls N --seed S`: cuts the power of a recorded daemon, of the
+ * cloud's embedded database, and of the cloud with PostgreSQL, at random places, and checks what is left. Exits with 1 if one does not open,
+ * or lost or doubled more than `docs/durability.md` allows.
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { runDatabasePowerLoss } from "../tests/chaos/power/database-power-loss.ts";
+import { runPostgresPowerLoss } from "../tests/chaos/power/postgres-power-loss.ts";
 import { LOST_MS, recordingObstacle, runPowerLoss } from "../tests/chaos/power/power-loss.ts";
 import { missingPostgres } from "../tests/cloud/kit/postgres-server.ts";
+
+/** Rounds of three machines that send batches and bodies. */
+const POSTGRES_ROUNDS = 12;
 
 const { values } = parseArgs({
   options: {
     cuts: { type: "string", default: "200" },
     "database-cuts": { type: "string", default: "20" },
+    "postgres-cuts": { type: "string", default: "20" },
     calls: { type: "string", default: "300" },
     seed: { type: "string", default: String(Date.now()) },
   },
@@ -23,9 +28,12 @@ if (obstacle !== null) {
   process.exit(1);
 }
 const { cuts, calls, seed } = values;
-const result = await runPowerLoss({ cuts: Number(cuts), calls: Number(calls), seed }, (line) =>
-  process.stdout.write(`${line}\n`),
-);
+const tell = (line: string) => void process.stdout.write(`${line}\n`);
+const result = await runPowerLoss({ cuts: Number(cuts), calls: Number(calls), seed }, tell);
 const database = await runDatabasePowerLoss({ cuts: Number(values["database-cuts"]), commits: 60, seed });
-process.stdout.write(`${JSON.stringify({ ...result, database }, null, 2)}\n`);
+const postgres = await runPostgresPowerLoss(
+  { cuts: Number(values["postgres-cuts"]), rounds: POSTGRES_ROUNDS, seed },
+  tell,
+);
+process.stdout.write(`${JSON.stringify({ ...result, database, postgres }, null, 2)}\n`);
 process.exit(result.oldestLostMs <= LOST_MS ? 0 : 1);

@@ -36,8 +36,11 @@ const parts: readonly Part[] = [
   { name: "faults", words: chaos("chaos-local", []), limitMinutes: 60 },
   {
     name: "power",
-    words: chaos("chaos-power", ["--cuts", values.cuts, "--database-cuts", values.cuts]),
-    limitMinutes: 120,
+    words: chaos(
+      "chaos-power",
+      ["--cuts", "--database-cuts", "--postgres-cuts"].flatMap((each) => [each, values.cuts]),
+    ),
+    limitMinutes: 240,
   },
   {
     name: "soak",

@@ -11,6 +11,7 @@ import {
   constants,
   fchmodSync,
   fstatSync,
+  fsyncSync,
   linkSync,
   lstatSync,
   openSync,
@@ -23,6 +24,7 @@ import { join } from "node:path";
 import { type CertificatePair, CertificateStoreError } from "../../core/ports/certificates.ts";
 import { DAY_MS, type Millis } from "../../core/values/time.ts";
 import { makeFolder } from "../files/make-folder.ts";
+import { syncFolder } from "../files/write-file-atomic.ts";
 import {
   authorityExtensions,
   issueCertificate,
@@ -219,11 +221,13 @@ function createKeyFile(directory: string, path: string): string {
     return readFileSync(path, "utf8");
   } finally {
     rmSync(draft, { force: true });
+    syncFolder(directory);
   }
 }
 
 function replaceFile(directory: string, path: string, text: string): void {
   renameSync(writeDraft(directory, "ca", text, 0o644), path);
+  syncFolder(directory);
 }
 
 function writeDraft(directory: string, stem: string, text: string, mode: number): string {
@@ -232,6 +236,8 @@ function writeDraft(directory: string, stem: string, text: string, mode: number)
   try {
     fchmodSync(file, mode); // regardless of the umask
     writeFileSync(file, text);
+    // An authority whose key is lost in a power cut would have to be trusted again.
+    fsyncSync(file);
   } finally {
     closeSync(file);
   }

@@ -1,8 +1,10 @@
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { syncFolder } from "./write-file-atomic.ts";
 
 /**
- * Creates a folder and its missing parents, readable only by this user. Existing folders are unchanged. Creates them one by
+ * Creates a folder and its missing parents, readable only by this user, and syncs their names to disk: a file that is synced
+ * in a folder whose name is lost in a power cut would be lost with it. Existing folders are unchanged. Creates them one by
  * one, because Node's recursive option never returns below `/proc`, where nothing can be created. Throws the system's
  * error.
  */
@@ -16,4 +18,5 @@ export function makeFolder(path: string): void {
     // Another process may have created it meanwhile.
     if (!isFolder()) throw cause;
   }
+  syncFolder(dirname(path));
 }

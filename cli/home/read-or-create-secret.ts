@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readSmallFile } from "../../adapters/files/read-small-file.ts";
+import { writeFileAtomic } from "../../adapters/files/write-file-atomic.ts";
 
 /** A secret has at most 64 characters and a line ending. */
 const MAX_SECRET_BYTES = 128;
@@ -15,8 +15,7 @@ export async function readOrCreateSecret(path: string, form: RegExp, create: () 
   const stored = file.ok ? file.text.trim() : "";
   if (form.test(stored)) return stored;
   const secret = create();
-  rmSync(path, { force: true });
-  writeFileSync(path, `${secret}\n`, { mode: 0o600, flag: "wx" });
+  writeFileAtomic(path, `${secret}\n`, { mode: 0o600 });
   return secret;
 }
 

@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, linkSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { createBetterAuthAccounts } from "../../adapters/accounts/create-accounts.ts";
 import { systemClock } from "../../adapters/clock/system-clock.ts";
 import { createRandomBytes, sha256 } from "../../adapters/crypto/node-crypto.ts";
 import { makeFolder } from "../../adapters/files/make-folder.ts";
+import { syncFolder, writeFileAtomic } from "../../adapters/files/write-file-atomic.ts";
 import { createSignUpPolicy } from "../../cloud/accounts/sign-up-policy.ts";
 import type { CloudDatabase } from "../../cloud/store/open-database.ts";
 import type { Accounts } from "../../core/ports/accounts.ts";
@@ -58,15 +59,16 @@ function readOrCreateAuthSecret(home: string): string {
   }
 }
 
-/** Creates a file together with its content, unless it exists. */
+/** Creates a file together with its content, unless it exists, and syncs it to disk: with an empty one, the cloud does not start. */
 function createWhole(path: string, text: string): void {
   const whole = `${path}.${process.pid}`;
-  writeFileSync(whole, text, { mode: 0o600 });
+  writeFileAtomic(whole, text, { mode: 0o600 });
   try {
     linkSync(whole, path);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
   } finally {
     rmSync(whole);
+    syncFolder(dirname(path));
   }
 }

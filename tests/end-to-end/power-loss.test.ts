@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { runDatabasePowerLoss } from "../chaos/power/database-power-loss.ts";
+import { runPostgresPowerLoss } from "../chaos/power/postgres-power-loss.ts";
 import { LOST_MS, recordingObstacle, runPowerLoss } from "../chaos/power/power-loss.ts";
 import { missingPostgres } from "../cloud/kit/postgres-server.ts";
 import { onNodeOnly, SUITE_TIMEOUT_MS } from "./meter-process.rig.ts";
@@ -20,5 +21,16 @@ describe("a power cut", { skip: onNodeOnly, timeout: 2 * SUITE_TIMEOUT_MS }, () 
     const { commits, syncs } = await runDatabasePowerLoss({ cuts: 4, commits: 15, seed: "tests" });
     assert.equal(commits, 15);
     assert.ok(syncs >= commits, `${syncs} syncs`);
+  });
+
+  it("leaves what the cloud confirmed on PostgreSQL, and the rest is counted once when it is sent again", async (test) => {
+    const obstacle = recordingObstacle() ?? missingPostgres();
+    if (obstacle !== null) return test.skip(`NOT TESTED: ${obstacle}`);
+    const { confirmed, kept, sentAgain } = await runPostgresPowerLoss(
+      { cuts: 3, rounds: 2, seed: "tests" },
+      () => {},
+    );
+    assert.deepEqual(confirmed, { batch: 6, body: 6, prompt_view: 6, consent: 6 });
+    assert.ok(kept > 0 && sentAgain > 0, `${kept} kept, ${sentAgain} sent again`);
   });
 });

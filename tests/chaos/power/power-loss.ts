@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -15,6 +15,7 @@ import { openStore } from "../../../daemon/store/open-store.ts";
 import { rawCalls } from "../../end-to-end/raw-client.rig.ts";
 import { createSeededRandom, type SeededRandom } from "../../simulation/seeded-random.ts";
 import { createSyncRig } from "../sync-rig.ts";
+import { compileRecorder } from "./database-power-loss.ts";
 import { createSimulatedDisk, readWriteLog, type WriteRecord } from "./write-log.ts";
 
 /** The age that a lost call may have at the cut: the delay of the sync, and one slow sync of a busy machine, in milliseconds. */
@@ -53,7 +54,7 @@ export async function runPowerLoss(
   const folder = mkdtempSync(join(tmpdir(), "meter-power-"));
   const random = createSeededRandom(`${seed} cuts`);
   try {
-    const { disk, writes, answered } = await recordDaemon(folder, calls, seed);
+    const { disk, writes, answered, secrets } = await recordDaemon(folder, calls, seed);
     const [first = 0n] = answered.values();
     const from = writes.findIndex(({ atNs }) => atNs > first);
     const places = Array.from({ length: cuts }, () => random.integer(from, writes.length - 1));
@@ -64,7 +65,7 @@ export async function runPowerLoss(
       const target = join(folder, `cut-${n}`);
       disk.cut(target, random);
       const at = (writes[place] as WriteRecord).atNs;
-      const found = await inspectHome(target, random).catch((cause: unknown) => {
+      const found = await inspectHome(target, secrets, random).catch((cause: unknown) => {
         throw new Error(`cut ${n} after write ${place}, kept in ${target}`, { cause });
       });
       const lost = [...answered].filter(([label, atNs]) => atNs < at && !found.projects.has(label));
@@ -87,9 +88,7 @@ export async function runPowerLoss(
 
 /** Runs a daemon with its cloud. Returns its writes, the disk before them, and when each call's response was complete. */
 async function recordDaemon(folder: string, calls: number, seed: string) {
-  const library = join(folder, "record-writes.so");
-  const source = join(import.meta.dirname, "record-writes.c");
-  execFileSync("cc", ["-shared", "-fPIC", "-O2", "-o", library, source, "-ldl", "-lpthread"]);
+  const library = compileRecorder(folder);
   const log = join(folder, "writes.log");
   const rig = await createSyncRig(seed);
   try {
@@ -106,14 +105,20 @@ async function recordDaemon(folder: string, calls: number, seed: string) {
     }
     caller.close();
     await rig.poke();
-    return { disk, answered, writes: readWriteLog(log) };
+    return { disk, answered, writes: readWriteLog(log), secrets: readSecrets(rig.home) };
   } finally {
     await rig.close();
   }
 }
 
+/** What the daemon creates once, and would be missed: the authority that programs trust, and the key of hashed ids. */
+function readSecrets(home: string): readonly string[] {
+  return ["ca/key.pem", "ca/ca.pem", "id-key"].map((file) => readFileSync(join(home, file), "utf8"));
+}
+
 /** Opens a home as the daemon does, and checks what a power cut must not change. */
-async function inspectHome(home: string, random: SeededRandom) {
+async function inspectHome(home: string, secrets: readonly string[], random: SeededRandom) {
+  assert.deepEqual(readSecrets(home), secrets);
   const file = databaseFile(home);
   (await openStore(createSqliteOpener(), file, { checkPages: "all" })).close();
   const database = new DatabaseSync(file);

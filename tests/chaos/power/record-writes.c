@@ -1,5 +1,6 @@
-// Records what a program changes in one folder, for simulated power cuts: loaded with LD_PRELOAD, it appends each write, truncation,
-// sync and change of a name to METER_WRITE_LOG. tests/chaos/power/write-log.ts reads the log.
+// Records what programs change in one folder, for simulated power cuts: loaded with LD_PRELOAD, it appends each write, truncation,
+// sync and change of a name to METER_WRITE_LOG. Several processes may share a log, for example PostgreSQL's.
+// tests/chaos/power/write-log.ts reads the log.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,20 +11,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { OP_WRITE = 1, OP_TRUNCATE, OP_SYNC, OP_CREATE, OP_RENAME, OP_UNLINK, OP_MKDIR };
+enum { OP_WRITE = 1, OP_TRUNCATE, OP_SYNC, OP_CREATE, OP_RENAME, OP_UNLINK, OP_MKDIR, OP_LINK };
 
 struct header {
   uint64_t time_ns, ino, offset;
   uint32_t op, path_len, data_len, reserved;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+// In memory that all processes of a log share, so that the log has the order in which their calls took effect.
+static pthread_mutex_t *shared;
 static const char *root;
 static size_t root_len;
 static int log_fd = -1;
@@ -31,11 +35,43 @@ static __thread int inside;
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
+static void open_lock(const char *log) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s.lock", log);
+  int fd = syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  struct stat stats;
+  if (fd < 0 || flock(fd, LOCK_EX) != 0 || fstat(fd, &stats) != 0) abort();
+  int is_new = stats.st_size == 0;
+  if (is_new && syscall(SYS_ftruncate, fd, sizeof *shared) != 0) abort();
+  shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (shared == MAP_FAILED) abort();
+  if (is_new) {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(shared, &attributes);
+  }
+  // The memory keeps the file open, and so its lock.
+  flock(fd, LOCK_UN);
+  close(fd);
+}
+
+static void lock(void) {
+  // A process that held it was killed.
+  if (pthread_mutex_lock(shared) == EOWNERDEAD) pthread_mutex_consistent(shared);
+}
+
+static void unlock(void) { pthread_mutex_unlock(shared); }
+
 __attribute__((constructor)) static void start(void) {
   const char *path = getenv("METER_WRITE_LOG");
-  root = getenv("METER_WRITE_ROOT");
-  if (path == NULL || root == NULL) return;
+  const char *folder = getenv("METER_WRITE_ROOT");
+  if (path == NULL || folder == NULL) return;
+  // PostgreSQL writes its title over the variables.
+  root = strdup(folder);
   root_len = strlen(root);
+  open_lock(path);
   log_fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
@@ -72,14 +108,14 @@ static uint64_t ino_of(int fd) {
 #define RECORDED(fd, call, on_success)                \
   char path[4096];                                    \
   if (!path_of(fd, path)) return call;                \
-  pthread_mutex_lock(&lock);                          \
+  lock();                                             \
   inside = 1;                                         \
   __typeof__(call) result = call;                     \
   int saved = errno;                                  \
   if (result >= 0) { on_success; }                    \
   errno = saved;                                      \
   inside = 0;                                         \
-  pthread_mutex_unlock(&lock);                        \
+  unlock();                                           \
   return result
 
 ssize_t write(int fd, const void *data, size_t len) {
@@ -136,10 +172,10 @@ static int opened(int fd, const char *name, int flags) {
   char path[4096];
   (void)name;
   if (fd >= 0 && (flags & (O_CREAT | O_TRUNC)) && path_of(fd, path)) {
-    pthread_mutex_lock(&lock);
+    lock();
     if (flags & O_CREAT) record(OP_CREATE, ino_of(fd), 0, path, "", 0);
     if (flags & O_TRUNC) record(OP_TRUNCATE, ino_of(fd), 0, path, "", 0);
-    pthread_mutex_unlock(&lock);
+    unlock();
   }
   errno = saved;
   return fd;
@@ -168,21 +204,37 @@ int openat64(int folder, const char *name, int flags, ...) {
   return opened(REAL(openat64)(folder, name, flags, mode), name, flags);
 }
 
-#define NAMED(call, op, path, data)                                              \
-  pthread_mutex_lock(&lock);                                                     \
-  int result = call;                                                             \
-  int saved = errno;                                                             \
-  if (result == 0 && is_recorded(path)) record(op, 0, 0, path, data, strlen(data)); \
-  errno = saved;                                                                 \
-  pthread_mutex_unlock(&lock);                                                   \
+// PostgreSQL's processes name files relative to the folder of the cluster.
+static const char *absolute(const char *path, char place[8192]) {
+  char folder[4096];
+  if (path[0] == '/' || getcwd(folder, sizeof folder) == NULL) return path;
+  snprintf(place, 8192, "%s/%s", folder, path);
+  return place;
+}
+
+#define NAMED(call, op, first, second)                                                       \
+  char places[2][8192];                                                                      \
+  if (log_fd < 0) return call;                                                               \
+  const char *path = absolute(first, places[0]);                                             \
+  const char *data = second[0] == 0 ? "" : absolute(second, places[1]);                       \
+  if (!is_recorded(path)) return call;                                                       \
+  lock();                                                                                    \
+  int result = call;                                                                         \
+  int saved = errno;                                                                         \
+  if (result == 0) record(op, 0, 0, path, data, strlen(data));                               \
+  errno = saved;                                                                             \
+  unlock();                                                                                  \
   return result
 
 int rename(const char *from, const char *to) {
   NAMED(REAL(rename)(from, to), OP_RENAME, from, to);
 }
-int unlink(const char *path) {
-  NAMED(REAL(unlink)(path), OP_UNLINK, path, "");
+int link(const char *from, const char *to) {
+  NAMED(REAL(link)(from, to), OP_LINK, from, to);
 }
-int mkdir(const char *path, mode_t mode) {
-  NAMED(REAL(mkdir)(path, mode), OP_MKDIR, path, "");
+int unlink(const char *name) {
+  NAMED(REAL(unlink)(name), OP_UNLINK, name, "");
+}
+int mkdir(const char *name, mode_t mode) {
+  NAMED(REAL(mkdir)(name, mode), OP_MKDIR, name, "");
 }

@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import type { SeededRandom } from "../../simulation/seeded-random.ts";
 
 /** The operations of record-writes.c, by number. */
-const OPERATIONS = ["", "write", "truncate", "sync", "create", "rename", "unlink", "mkdir"] as const;
+const OPERATIONS = ["", "write", "truncate", "sync", "create", "rename", "unlink", "mkdir", "link"] as const;
 
 /** What a disk writes completely or not at all, in bytes. */
 const SECTOR_BYTES = 512;
@@ -50,6 +50,9 @@ interface DiskFile {
   readonly pending: WriteRecord[];
 }
 
+/** What a name leads to if it is a folder that was made during the recording. */
+const FOLDER: DiskFile = { synced: Buffer.alloc(0), pending: [] };
+
 /** A change of a name that may not be on the disk yet. `file` is null if the name is removed. */
 interface NameChange {
   readonly path: string;
@@ -93,6 +96,11 @@ export function createSimulatedDisk(folder: string): SimulatedDisk {
     changeName(from, null);
   }
 
+  function link(from: string, to: string): void {
+    const file = names.get(from);
+    if (file !== undefined) changeName(to, file);
+  }
+
   function create({ path, ino }: WriteRecord): void {
     if (names.has(path) && names.get(path) === files.get(ino)) return;
     const file = { synced: Buffer.alloc(0), pending: [] };
@@ -105,14 +113,16 @@ export function createSimulatedDisk(folder: string): SimulatedDisk {
       const { op, path, ino } = record;
       if (op === "create") create(record);
       else if (op === "rename") rename(path, record.data.toString("utf8"));
+      else if (op === "link") link(path, record.data.toString("utf8"));
       else if (op === "unlink") changeName(path, null);
+      else if (op === "mkdir") changeName(path, FOLDER);
       else if (op === "sync") {
         const file = files.get(ino);
         if (file !== undefined) {
           for (const each of file.pending.splice(0)) file.synced = changeBytes(file.synced, each);
         }
         for (const change of pendingNames.get(path)?.splice(0) ?? []) changeIn(syncedNames, change);
-      } else if (op !== "mkdir") files.get(ino)?.pending.push(record);
+      } else files.get(ino)?.pending.push(record);
     },
     cut(target, random) {
       const left = new Map(syncedNames);
@@ -122,14 +132,23 @@ export function createSimulatedDisk(folder: string): SimulatedDisk {
       for (const path of ["", ...folders.map((each) => relative(folder, each))])
         mkdirSync(join(target, path), { recursive: true, mode: 0o700 });
       for (const [path, file] of left) {
-        // Memory that SQLite's processes share. It is made again from the log.
-        if (path.endsWith("-shm")) continue;
         const place = join(target, relative(folder, path));
-        mkdirSync(dirname(place), { recursive: true, mode: 0o700 });
+        if (isInLostFolder(path, folder, (each) => names.get(each) === FOLDER && !left.has(each))) continue;
+        mkdirSync(file === FOLDER ? place : dirname(place), { recursive: true, mode: 0o700 });
+        // Memory that SQLite's processes share, which is made again from the log, and the mark of a running PostgreSQL.
+        if (file === FOLDER || path.endsWith("-shm") || path.endsWith("/postmaster.pid")) continue;
         writeFileSync(place, afterCut(file, random), { mode: 0o600 });
       }
     },
   };
+}
+
+/** Whether a folder above a path was lost. */
+function isInLostFolder(path: string, root: string, isLost: (folder: string) => boolean): boolean {
+  for (let above = dirname(path); above.length > root.length; above = dirname(above)) {
+    if (isLost(above)) return true;
+  }
+  return false;
 }
 
 function changeIn(names: Map<string, DiskFile>, { path, file }: NameChange): void {
@@ -137,11 +156,11 @@ function changeIn(names: Map<string, DiskFile>, { path, file }: NameChange): voi
   else names.set(path, file);
 }
 
-/** Returns a file with each unsynced write kept, dropped, or kept in some of its sectors. */
+/** Returns a copy of a file with each unsynced write kept, dropped, or kept in some of its sectors. */
 function afterCut({ synced, pending }: DiskFile, random: SeededRandom): Buffer {
   const share = random.pick([0, 0.5, 0.9, 1]);
   const isKept = () => random.integer(0, 999) < share * 1_000;
-  let bytes = synced;
+  let bytes: Buffer = Buffer.from(synced);
   for (const record of pending) {
     if (record.op === "truncate" || isKept()) {
       if (record.op !== "truncate" || isKept()) bytes = changeBytes(bytes, record);
@@ -156,9 +175,14 @@ function afterCut({ synced, pending }: DiskFile, random: SeededRandom): Buffer {
   return bytes;
 }
 
+/** Changes the bytes in place if their number stays the same, since a log of many megabytes is written in small parts. */
 function changeBytes(bytes: Buffer, { op, offset, data }: WriteRecord): Buffer {
   if (op === "truncate") return Buffer.concat([bytes.subarray(0, offset)], offset);
-  const changed = Buffer.alloc(Math.max(bytes.length, offset + data.length));
+  if (offset + data.length <= bytes.length) {
+    data.copy(bytes, offset);
+    return bytes;
+  }
+  const changed = Buffer.alloc(offset + data.length);
   bytes.copy(changed);
   data.copy(changed, offset);
   return changed;

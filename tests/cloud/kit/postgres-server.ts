@@ -20,7 +20,8 @@ export interface PostgresServer {
   crash(): Promise<void>;
   /** Like `kill -9`: the server's other processes are not told. */
   kill(): Promise<void>;
-  restart(): Promise<void>;
+  /** `env` is added to its variables. */
+  restart(env?: Readonly<Record<string, string>>): Promise<void>;
   stop(): Promise<void>;
   /** Writes the cluster to a file that `startPostgres` can start from. The server is stopped meanwhile. */
   save(path: string): Promise<void>;
@@ -72,13 +73,25 @@ function parentFolder(durable: boolean): string {
   return bavail * bsize > ROOM_BYTES ? MEMORY : tmpdir();
 }
 
+/** Where a cluster is. */
+export interface ClusterPlace {
+  /** An existing folder, which is removed at the end. If it has a cluster, that one is started. */
+  readonly folder: string;
+  /** Words for `initdb`. */
+  readonly initWords?: readonly string[];
+}
+
 /**
  * Creates a cluster, or restores one that `save` wrote, and starts it. Unless `durable`, nothing is synced to the disk: a
  * test's data may be lost.
  */
-export async function startPostgres(durable = false, from: string | null = null): Promise<PostgresServer> {
+export async function startPostgres(
+  durable = false,
+  from: string | null = null,
+  place: ClusterPlace = { folder: mkdtempSync(join(parentFolder(durable), "meter-postgres-")) },
+): Promise<PostgresServer> {
   const as = postgresAccount();
-  const folder = mkdtempSync(join(parentFolder(durable), "meter-postgres-"));
+  const { folder, initWords = ["--no-sync"] } = place;
   const data = join(folder, "data");
   const options = { stdio: "ignore", cwd: folder, ...as } as const;
   if (as !== null) spawnSync("chown", [`${as.uid}:${as.gid}`, folder]);
@@ -86,11 +99,13 @@ export async function startPostgres(durable = false, from: string | null = null)
     from === null
       ? [
           `${PROGRAMS}/initdb`,
-          ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"],
+          ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", ...initWords],
         ]
       : ["tar", ["-xf", from, "-C", folder]];
-  const made = spawnSync(program, words, options);
-  if (made.status !== 0) throw new Error(`${program} failed: exit status ${made.status}`);
+  if (!existsSync(data)) {
+    const made = spawnSync(program, words, options);
+    if (made.status !== 0) throw new Error(`${program} failed: exit status ${made.status}`);
+  } else if (as !== null) spawnSync("chown", ["-R", `${as.uid}:${as.gid}`, data]);
   const port = await freePort();
   let server: ChildProcess | null = null;
   // For a process that ends without `stop`: its hooks do not run if a name pattern leaves out some of its suites.
@@ -100,7 +115,7 @@ export async function startPostgres(durable = false, from: string | null = null)
   };
   process.on("exit", kill);
 
-  async function start(): Promise<void> {
+  async function start(env: Readonly<Record<string, string>> = {}): Promise<void> {
     const parameters = [
       `port=${port}`,
       "listen_addresses=127.0.0.1",
@@ -110,7 +125,10 @@ export async function startPostgres(durable = false, from: string | null = null)
       ...(durable ? [] : ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]),
     ];
     const run = () =>
-      spawn(`${PROGRAMS}/postgres`, ["-D", data, ...parameters.flatMap((each) => ["-c", each])], options);
+      spawn(`${PROGRAMS}/postgres`, ["-D", data, ...parameters.flatMap((each) => ["-c", each])], {
+        ...options,
+        env: { ...process.env, ...env },
+      });
     server = run();
     for (let attempt = 0; attempt < 1_200; attempt += 1) {
       // It exits if processes of a killed server still use the folder's memory. They are about to end.
