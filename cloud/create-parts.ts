@@ -13,13 +13,13 @@ import {
 import { createSharedStates } from "./store/limit-states.ts";
 import { createRateSource } from "./store/rates.ts";
 
-/** Most requests of a workspace's machines at once; the server refuses others. Decision: seconds of work. */
+/** The maximum number of requests of a workspace's machines at once. Further ones are refused. Decision: a few seconds of work. */
 const MAX_VISITS = 64;
 
 /** How long a machine's request waits for its turn, milliseconds. Decision: a quarter of the time that a daemon waits for a response. */
 const MAX_QUEUE_WAIT_MS = 10_000;
 
-/** Adds to the ports what every handler needs besides. */
+/** Adds to the ports what else every handler needs. */
 export function createParts(ports: CloudPorts, config: CloudSettings): CloudParts {
   const settings: CloudConfig = {
     ...CLOUD_CONFIG_DEFAULTS,

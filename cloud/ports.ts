@@ -50,7 +50,7 @@ export interface CloudConfig {
     /** Hashes of earlier wordings, for pages that are still open. */
     readonly earlierHashes: readonly string[];
   };
-  /** Whether several processes on the database hold the limits together. Default: false; each process has its own, in memory. */
+  /** Whether several processes on the database share the limits. Default: false; each process has its own, in memory. */
   readonly shareLimits: boolean;
   /** How many requests of machines are processed at once; a workspace has at most a quarter of them, and at least two. Default: 10. */
   readonly concurrentUploads: number;
@@ -87,9 +87,9 @@ export interface CloudParts extends CloudPorts {
   readonly rates: RateSource;
   readonly limits: CloudLimits;
   readonly budgetWatch: BudgetWatch;
-  /** Shares the server among the workspaces whose machines send to it. */
+  /** Divides the server among the workspaces whose machines send to it. */
   readonly queue: FairQueue;
-  /** The tokens that were valid lately. */
+  /** Tokens that were valid recently. */
   readonly knownTokens: KnownTokens;
   addressOf(context: Context): string | null;
 }

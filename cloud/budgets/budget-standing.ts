@@ -18,8 +18,8 @@ export interface BudgetStanding {
 }
 
 /**
- * Reads the sums of budgets, apart for one machine; with a cache, as of up to `SUM_CACHE_MS` ago. A budget that a newer version stored is
- * left out.
+ * Reads the sums of budgets, with the part of one machine. With a cache, the sums are up to `SUM_CACHE_MS` old. A budget that a newer
+ * version stored is left out.
  */
 export async function readStandings(
   trx: Transaction<CloudSchema>,

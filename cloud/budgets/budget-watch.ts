@@ -10,11 +10,11 @@ import { type WarnedWorkspace, warnOfBudgets } from "./warn-of-budgets.ts";
 /** How long after a change the thresholds are checked, milliseconds. Source: docs/specification.md#fleet-budgets. */
 export const CHECK_DELAY_MS = 10_000;
 
-/** Checks the thresholds of budgets apart from requests, so that no request waits for an email. */
+/** Checks the thresholds of budgets in the background, so that no request waits for an email. */
 export interface BudgetWatch {
-  /** What the requests of machines are answered from. */
+  /** The sums that machines get. */
   readonly sums: SumCache;
-  /** The sums of a workspace may have changed. Its thresholds are checked within `CHECK_DELAY_MS`. */
+  /** Reports that the sums of a workspace may have changed. Its thresholds are checked within `CHECK_DELAY_MS`. */
   note(workspace: WarnedWorkspace): void;
   /** Resolves when the check that runs now has ended. */
   settled(): Promise<void>;
@@ -34,15 +34,15 @@ interface WatchState {
   readonly noted: Map<string, WarnedWorkspace>;
   /** Cancels the next check; null if none is planned or running. */
   cancel: (() => void) | null;
-  /** Cancel the notes about workspaces whose check failed. */
+  /** Each cancels the retry of a failed check. */
   readonly retries: Set<() => void>;
   running: Promise<void>;
   isStopped: boolean;
 }
 
 /**
- * Creates a watch. Several processes may each have one: a warning is claimed before it is sent, and confirmed afterwards. What a process
- * had noted when it ended is checked with the next records or the next request of a machine.
+ * Creates a watch. Several processes may each have one: a warning is claimed before it is sent, and confirmed afterwards. Workspaces that
+ * were noted when a process ended are checked after the next records or the next request of a machine.
  */
 export function createBudgetWatch(parts: WatchParts): BudgetWatch {
   const state: WatchState = {
@@ -79,7 +79,7 @@ function plan(state: WatchState): void {
   });
 }
 
-/** Checks a workspace again when its failed emails may be claimed again. */
+/** Checks a workspace again once its failed emails can be claimed again. */
 function retry(state: WatchState, workspace: WarnedWorkspace): void {
   const cancel = state.parts.clock.setTimer(WARNING_RETRY_MS, () => {
     state.retries.delete(cancel);

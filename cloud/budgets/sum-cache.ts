@@ -2,13 +2,13 @@ import type { Clock } from "../../core/ports/clock.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { MachineSums } from "../store/reads/budget-sums.ts";
 
-/** How long a sum answers the machines of a workspace, milliseconds. Source: docs/specification.md#fleet-budgets. */
+/** How long a sum is reused for the machines of a workspace, milliseconds. Source: docs/specification.md#fleet-budgets. */
 export const SUM_CACHE_MS = 10_000;
 
-/** The most sums that are kept, so that a server of many workspaces stays small. */
+/** The maximum number of stored sums. It bounds the memory of a server with many workspaces. */
 const MAX_SUMS = 10_000;
 
-/** Recent sums of budgets, by machine, so that each machine of a workspace does not sum them again. */
+/** Recent sums of budgets, by machine, so that the requests are not summed again for each machine of a workspace. */
 export interface SumCache {
   /** Returns the sum of a key, or reads it. A failed reading is not kept. */
   read(key: string, load: () => Promise<MachineSums>): Promise<MachineSums>;
@@ -23,7 +23,7 @@ export function createSumCache(clock: Pick<Clock, "now">): SumCache {
       const known = kept.get(key);
       if (known !== undefined && Math.abs(now - known.at) < SUM_CACHE_MS) return known.sums;
       const sums = await load();
-      // In the order of their times, so that the first ones are the oldest.
+      // Moves the key to the end, so that the oldest sums come first.
       kept.delete(key);
       kept.set(key, { at: now, sums });
       for (const [old, { at }] of kept) {

@@ -1,9 +1,11 @@
 /** The limits of a queue. */
 export interface FairQueueOptions {
-  /** How many pieces of work run at once. A tenant has at most a quarter of them, and two if there are as many: more
-   * batches of one workspace wait for each other in the database, at the end of its ledger. */
+  /**
+   * How many pieces of work run at once. A tenant has at most a quarter of them, but at least two. More would not help, since batches of
+   * one workspace wait for each other in the database, at the end of its ledger.
+   */
   readonly slots: number;
-  /** Most visits of a tenant at once. */
+  /** The maximum number of visits of a tenant at once. */
   readonly maxVisits: number;
   /** How long work waits for a slot, milliseconds. */
   readonly maxWaitMs: number;
@@ -27,7 +29,7 @@ export interface Visit {
 interface Tenant {
   visits: number;
   running: number;
-  /** Each starts its work. */
+  /** Callbacks that start the waiting work, in order. */
   readonly waiting: (() => void)[];
 }
 
@@ -37,7 +39,7 @@ interface Tenant {
  */
 export function createFairQueue({ slots, maxVisits, maxWaitMs, setTimer }: FairQueueOptions): FairQueue {
   const share = Math.min(slots, Math.max(2, Math.floor(slots / 4)));
-  /** In the order of their turns. */
+  /** In the order of their next turns. */
   const tenants = new Map<string, Tenant>();
   let running = 0;
 
@@ -45,7 +47,7 @@ export function createFairQueue({ slots, maxVisits, maxWaitMs, setTimer }: FairQ
     for (const [name, tenant] of tenants) {
       if (running === slots) return;
       if (tenant.running === share || tenant.waiting.length === 0) continue;
-      // The last in turn from now on.
+      // Its next turn comes after those of the others.
       tenants.delete(name);
       tenants.set(name, tenant);
       start(tenant, tenant.waiting.shift());

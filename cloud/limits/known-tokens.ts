@@ -4,10 +4,10 @@ export interface KnownTokens {
   add(token: string): void;
 }
 
-/** Most tokens remembered: those that were used last. */
+/** The maximum number of tokens remembered: the most recently used ones. */
 const MAX_TOKENS = 20_000;
 
-/** Creates an empty set. A token that was revoked later can be in it, so it authenticates nobody. */
+/** Creates an empty set. It may contain tokens that were revoked since, so it must not be used to authenticate. */
 export function createKnownTokens(): KnownTokens {
   const tokens = new Set<string>();
   return {

@@ -1,6 +1,6 @@
 import type { Millis } from "../../core/values/time.ts";
 
-/** What a limit decides about some clients. */
+/** A limit's decision about some clients. */
 export interface LimitDecision<State, Result> {
   /** The new states, in the order of the clients; null to leave them unchanged. */
   readonly states: readonly State[] | null;
@@ -34,8 +34,8 @@ interface StoredState {
 }
 
 /**
- * Creates states in the memory of this process. If there are more than `maxClients`, those that expire first are forgotten, of equals
- * those that were changed longest ago.
+ * Creates states in the memory of this process. If there are more than `maxClients`, those that expire first are removed; if they expire
+ * at the same time, those that were changed first.
  */
 export function createMemoryStates(maxClients = Number.POSITIVE_INFINITY): LimitStates {
   const stored = new Map<string, StoredState>();
@@ -64,7 +64,7 @@ export function createMemoryStates(maxClients = Number.POSITIVE_INFINITY): Limit
       const { states, expiresAt, result } = decide(before);
       if (states === null) return result;
       for (const [at, client] of clients.entries()) {
-        // Deleted first, so that it becomes the latest of the map.
+        // Deleted first, so that the entry moves to the end of the map.
         stored.delete(client);
         stored.set(client, { state: states[at], expiresAt });
       }
@@ -74,7 +74,7 @@ export function createMemoryStates(maxClients = Number.POSITIVE_INFINITY): Limit
   };
 }
 
-/** Returns states whose clients are those of one limit. */
+/** Returns the part of the states that belongs to one limit. */
 export function statesOf(limit: string, states: LimitStates): LimitStates {
   return {
     change: (clients, now, decide) =>

@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 /** A process reports its requests to the shared state after this share of a minute's requests. */
 const BOOKED_SHARE = 0.1;
 
-/** What a process knows of a client. */
+/** What a process knows about a client. */
 interface Pace {
   /** The client's theoretical arrival time. */
   arrivesAt: Millis;
@@ -27,8 +27,8 @@ interface Pace {
  * Creates a limiter of `perMinute` requests per minute. All of them may come at once, then evenly spaced (the generic cell
  * rate algorithm, one number per client).
  *
- * Without `shared`, the state is in memory. With it, several processes hold one rate: each counts in memory and reports after every
- * tenth of a minute's requests, so a client can be ahead by at most that many requests per process, and only once.
+ * Without `shared`, the state is in memory. With it, several processes share one rate: each counts in memory and reports after every
+ * tenth of a minute's requests, so a client can exceed the rate by at most that many requests per process, and only once.
  */
 export function createRateLimiter(perMinute: number, shared: LimitStates | null = null): RateLimiter {
   const spacingMs = MINUTE_MS / perMinute;
@@ -50,7 +50,7 @@ export function createRateLimiter(perMinute: number, shared: LimitStates | null 
     return waitMs > 0.001 ? Math.max(1, Math.ceil(waitMs / 1_000)) : null;
   }
 
-  /** Reports the requests of this process, the last of which the other processes' requests may refuse. */
+  /** Adds the requests of this process to the shared state. The last one is refused if other processes' requests have used up the rate. */
   async function book(states: LimitStates, client: string, pace: Pace, now: Millis): Promise<number | null> {
     const requests = pace.unbooked;
     pace.unbooked = 0;

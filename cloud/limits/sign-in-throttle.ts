@@ -11,7 +11,7 @@ export const MAX_WAIT_MS = 15 * 60_000;
 /** How long failures are remembered after the last one, milliseconds. Decision: a day. */
 export const FAILURES_TTL_MS = 86_400_000;
 
-/** How long an address is remembered from which an account was signed in, milliseconds. Decision: 30 days. */
+/** How long an address from which an account was signed in is remembered, milliseconds. Decision: 30 days. */
 const KNOWN_TTL_MS = 30 * 86_400_000;
 
 /** Most accounts remembered at once in memory; beyond that, those that failed longest ago are forgotten. */
@@ -22,7 +22,10 @@ const MAX_KNOWN_ADDRESSES = 5;
 
 /** Slows down guessing one account's password from many addresses. */
 export interface SignInThrottle {
-  /** Starts an attempt and counts it as failed until told otherwise. Resolves to null if it is allowed, else to the seconds to wait. */
+  /**
+   * Starts an attempt, which counts as failed until `succeeded()` or `refund()`. Resolves to null if it is allowed, else to the seconds
+   * to wait.
+   */
   take(account: string, address: string, now: Millis): Promise<number | null>;
   /** Reports that the password was right: clears the account's failures and remembers the address. */
   succeeded(account: string, address: string, now: Millis): Promise<void>;
@@ -30,7 +33,7 @@ export interface SignInThrottle {
   refund(account: string, now: Millis): Promise<void>;
 }
 
-/** What is known of an account name. */
+/** What is known about an account name. */
 interface AccountState {
   /** Wrong passwords in a row. */
   readonly count: number;

@@ -98,7 +98,7 @@ ${field({ name: "confirmation", label: "Confirmation", type: "text", autocomplet
   return renderLayout({ title: "Account", body, person });
 }
 
-/** Renders the weekly emails: off unless the person starts them, for each workspace. */
+/** Renders a button for each workspace that starts or stops the person's weekly email about it. */
 const renderSummaries = (workspaces: Visitor["workspaces"], own: ReadonlySet<string>): Html =>
   html`<h2>Weekly summary</h2><p>An email each Monday with last week's spend, by day, project and model.</p>
 <ul class="places">${workspaces.map(({ workspaceId, name }) => {

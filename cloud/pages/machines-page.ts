@@ -88,8 +88,8 @@ ${isBlocked ? form("unblock", html`<button class="second">Unblock</button>`) : f
 }
 
 /**
- * Renders what is known of a machine's coverage, how many requests waited when it last stated it, and the latest time in which its
- * meter was not running.
+ * Renders what is known about a machine's coverage, how many requests waited at its last report, and the latest time in which its meter
+ * was not running.
  */
 function renderCoverageCell({ place }: PageCall, coverage: MachineCoverage | undefined): Html {
   if (coverage === undefined) return html`<span class="quiet">unknown</span>`;

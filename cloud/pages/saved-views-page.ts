@@ -33,7 +33,7 @@ const PAGE_NAMES: Readonly<Record<View["page"], string>> = {
   "/coverage": "Coverage",
 };
 
-/** `GET /w/{ws}/views`: one's own views and the shared ones. */
+/** `GET /w/{ws}/views`: the person's own views and the shared ones. */
 export const showSavedViews = (call: PageCall): Promise<PageAnswer> => renderViews(call, null);
 
 /** `POST /w/{ws}/views`: saves, renames, shares or deletes a view. */

@@ -12,14 +12,14 @@ import type { PageEnv } from "./page-parts.ts";
  */
 export async function getUnsubscribe(_: PageEnv, context: Context<CloudEnv>): Promise<Response> {
   const { search } = new URL(context.req.url);
-  const body = html`<section><h1>Weekly summary</h1><p>You will get no more weekly emails about this workspace. The page Account starts them again.</p>
+  const body = html`<section><h1>Weekly summary</h1><p>Stop the weekly emails about this workspace? You can start them again on the page Account.</p>
 <form method="post" action="/unsubscribe${search}"><div class="actions"><button>Stop the emails</button></div></form></section>`;
   return context.html(await renderLayout({ title: "Weekly summary", body, person: null }));
 }
 
 /**
- * `POST /unsubscribe`: ends the emails, for whoever has the link; from any site, since mail programs send it (RFC 8058). The answer is
- * the same for an unknown link.
+ * `POST /unsubscribe`: ends the emails. It needs only the link, and accepts requests from any site, because mail programs send them
+ * (RFC 8058). An unknown link gets the same answer.
  */
 export async function postUnsubscribe({ parts }: PageEnv, context: Context<CloudEnv>): Promise<Response> {
   const { workspace = "", person = "", token = "" } = context.req.query();

@@ -96,7 +96,7 @@ export async function answerPage(
     : await answerUnlessCurrent(call, (await page).toString());
 }
 
-/** Answers with a page that the browser asks for again and again: 304 if it has not changed since. */
+/** Answers with a page that the browser requests again and again: 304 if it has not changed. */
 async function answerUnlessCurrent({ env, context }: PageCall, text: string): Promise<Response> {
   const etag = etagOf(text, env.parts.sha256);
   context.header("etag", etag);

@@ -40,7 +40,7 @@ export function mountApi(app: Hono<CloudEnv>, parts: CloudParts): void {
       const access = await run(() => checkAccess(parts, route, context));
       if (access === null) return overloaded();
       if (!access.ok) return access.refusal;
-      // Not in a slot, since a client may send slowly.
+      // Read outside of a slot, since a client may send slowly.
       const input = await readInput(route, context);
       if (!input.ok) return input.refusal;
       const answer = (status: number, body?: unknown) =>
@@ -65,17 +65,17 @@ export function mountApi(app: Hono<CloudEnv>, parts: CloudParts): void {
 /** Runs work when it is its turn; null if that took too long. */
 type RunInTurn = <T>(work: () => Promise<T>) => Promise<T | null>;
 
-/** The answer to a machine whose request was not processed, since too many wait. It sends it again. */
+/** The response to a request that was not processed because too many wait. The machine sends it again. */
 function overloaded(): Response {
   return problem("unavailable", { retryAfterSeconds: OVERLOADED_RETRY_SECONDS });
 }
 
-/** `Retry-After` of a request that found the server overloaded, seconds. Decision: as long as while the database is unavailable. */
+/** `Retry-After` of a request that found the server overloaded, seconds. Decision: the same as if the database is unavailable. */
 const OVERLOADED_RETRY_SECONDS = 5;
 
 /**
- * Returns under which name the requests of a token queue: its workspace if the token was valid before, else the client's address, so
- * that tokens with another workspace's id can't fill that workspace's queue.
+ * Returns the name under which the requests of a token queue: its workspace if the token was valid before, else the client's address.
+ * So an invalid token with another workspace's id can't fill that workspace's queue.
  */
 function tenantOf(parts: CloudParts, context: Context<CloudEnv>): string {
   const token = bearerToken(context);

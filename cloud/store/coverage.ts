@@ -12,8 +12,8 @@ const MAX_RUNS = 10_000;
 const instantOf = (text: string): Millis => parseInstant(text) ?? 0;
 
 /**
- * Stores the coverage of the key's machine and returns the number of hours and running times. An hour that was counted earlier never
- * replaces one that was counted later. What lies in the future comes from a wrong clock and is left out.
+ * Stores the coverage of the key's machine and returns the number of hours and running times. An hour never replaces one that was
+ * counted later. Hours in the future come from a wrong clock and are left out.
  */
 export async function saveCoverage(
   db: CloudDatabase,
@@ -41,7 +41,7 @@ export async function saveCoverage(
             hour,
             as_of: asOf,
             metered,
-            // A daemon with kinds that this version does not know has seen more than these.
+            // Never below `metered`, whatever the machine sent.
             seen: Math.max(metered, seen),
             counts: sql<unknown>`${JSON.stringify(Object.fromEntries(counts.map(({ kind, count }) => [kind, count])))}::text::jsonb`,
           })),

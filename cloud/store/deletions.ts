@@ -95,7 +95,7 @@ export async function leaveAllOrganisations(
   return { ok: true };
 }
 
-/** Locks the person's organisations, and reads what each is without them. */
+/** Locks the person's organisations, and counts the owners and members that each has without them. */
 async function lockStandings(trx: Transaction<CloudSchema>, userId: string) {
   const own = await trx
     .selectFrom("organisation_members")
@@ -121,7 +121,7 @@ async function lockStandings(trx: Transaction<CloudSchema>, userId: string) {
   return standings;
 }
 
-/** Ends in each workspace what the person had there, unless an earlier run did. */
+/** Ends the person's access to each workspace, unless an earlier run did. */
 export async function finishLeaving(db: CloudDatabase, task: Task<"leave_organisations">): Promise<void> {
   const { userId, organisations, workspaceIds, now } = task.details;
   const change = { userId, now };

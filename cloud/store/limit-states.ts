@@ -17,7 +17,7 @@ export function createSharedStates(db: CloudDatabase, sha256: Sha256): LimitStat
       decide: (states: readonly (State | null)[]) => LimitDecision<State, Result>,
     ) {
       const hashes = clients.map((client) => sha256(encoder.encode(client)));
-      // In one order, so that two transactions never wait for each other.
+      // Always in the same order, so that two transactions never wait for each other.
       const ordered = hashes.toSorted((a, b) => (encodeHex(a) < encodeHex(b) ? -1 : 1));
       return inScope(db, {}, async (trx) => {
         await trx
@@ -32,7 +32,7 @@ export function createSharedStates(db: CloudDatabase, sha256: Sha256): LimitStat
           .orderBy("client_hash")
           .forUpdate()
           .execute();
-        // Another process removed an expired one in between.
+        // Another process removed an expired state in between.
         if (rows.length !== ordered.length) throw new DatabaseError("conflict");
         const byHash = new Map(rows.map((row) => [encodeHex(row.client_hash), row]));
         const before = hashes.map((hash) => {

@@ -230,8 +230,7 @@ export async function changeOrganisationRole(
 }
 
 /**
- * Ends in each workspace what the former role allowed, unless an earlier run did. A run that resumes the task leaves a membership that
- * began later.
+ * Ends in each workspace what the former role allowed, unless an earlier run did. A resumed task keeps a membership that began later.
  */
 export async function finishRoleChange(
   db: CloudDatabase,

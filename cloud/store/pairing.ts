@@ -14,7 +14,7 @@ export const PAIRING_TTL_MS = 600_000;
 /** How long an approval stays valid at least, milliseconds, so that a daemon still receives one made in the last second. */
 const APPROVAL_TTL_MS = 120_000;
 
-/** How long a poll may take to store the machine and its key, milliseconds. After that, another poll does. */
+/** How long a poll may take to store the machine and its key, milliseconds. After that, another poll takes over. */
 const CLAIM_TTL_MS = 60_000;
 
 /** How long an ended pairing is stored, milliseconds, so that a late poll gets its result. */
@@ -138,8 +138,8 @@ type ClaimedPairing = Selectable<CloudSchema["pairing_sessions"]> & { readonly c
 
 /**
  * Answers a poll, in three steps: claims an approved pairing, stores the machine and its key in the workspace, and marks the pairing
- * as consumed. Of several simultaneous polls, one has the claim and gets the key. If the process ends in between, a poll after the
- * claim's time claims the pairing again and stores another key. If the answer is lost, the next poll gets `failed`, and the
+ * as consumed. Of several simultaneous polls, one has the claim and gets the key. If the process ends in between, a poll after
+ * `CLAIM_TTL_MS` claims the pairing again and stores another key. If the answer is lost, the next poll gets `failed`, and the
  * person pairs again.
  */
 export async function pollPairing(

@@ -328,7 +328,7 @@ export async function purgeAccountIn(
   now: Millis,
 ): Promise<PurgeStep> {
   return await asPurge(db, { workspaceId }, async (trx): Promise<PurgeStep> => {
-    // Only so that two processes do not wait for each other: each step deletes what is still there.
+    // The lock only keeps two processes from waiting for each other: each step deletes what is still there.
     const { rows: locks } = await sql<{ held: boolean }>`
       select pg_try_advisory_xact_lock(hashtextextended(${userId}::text, 0)) as held`.execute(trx);
     if (locks[0]?.held !== true) return { kind: "busy" };

@@ -23,8 +23,8 @@ const RESUME: { readonly [K in Exclude<TaskKind, "erase_prompts">]: Resume<K> } 
 };
 
 /**
- * Resumes the tasks that are due: those whose process ended, and those for later. Several processes may do so at once. A task that fails
- * stays, and the first error is thrown after the others.
+ * Resumes the tasks that are due: those whose process ended, and those that were planned for now. Several processes may do so at once. A
+ * task that fails stays, and the first error is thrown at the end.
  */
 export async function resumeTasks(db: CloudDatabase, now: Millis): Promise<void> {
   const errors: unknown[] = [];

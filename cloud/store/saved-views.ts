@@ -7,7 +7,7 @@ import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 import { inScope } from "./transaction.ts";
 
-/** A view of a page that somebody saved. */
+/** A saved view: the state of a page, under a name. */
 export interface SavedView {
   readonly viewId: string;
   readonly userId: string;
@@ -112,7 +112,7 @@ const detailsOf = ({ viewId, name, page }: Pick<SavedView, "viewId" | "name" | "
 /** The result of a change. `not_found` is also for the private views of others. */
 export type ViewChange = "changed" | "not_found" | "forbidden" | "view_exists";
 
-/** Renames a view, or shares it or not. */
+/** Renames a view, shares it, or stops sharing it. */
 export async function changeSavedView(
   db: CloudDatabase,
   workspaceId: string,
@@ -123,7 +123,7 @@ export async function changeSavedView(
 ): Promise<ViewChange> {
   return await onView(db, workspaceId, viewId, reader, async (trx, view) => {
     const next = { ...view, name: name ?? view.name, isShared: isShared ?? view.isShared };
-    const twins = await trx
+    const sameName = await trx
       .selectFrom("saved_views")
       .select("view_id")
       .where("workspace_id", "=", workspaceId)
@@ -131,7 +131,7 @@ export async function changeSavedView(
       .where("name", "=", next.name)
       .where("view_id", "<>", viewId)
       .execute();
-    if (twins.length > 0) return "view_exists";
+    if (sameName.length > 0) return "view_exists";
     await updateOne(
       trx
         .updateTable("saved_views")

@@ -6,7 +6,7 @@ import type { OrganisationRole } from "./organisations.ts";
 import type { CloudSchema } from "./schema.ts";
 import { inScope } from "./transaction.ts";
 
-/** What each kind of task needs for the steps that are left. Its id is that of what it is about, unless stated otherwise. */
+/** What the remaining steps of each kind of task need. */
 export interface TaskDetails {
   /** The id is the workspace's. */
   create_workspace: { readonly organisationId: string; readonly name: string; readonly change: Change };
@@ -14,7 +14,7 @@ export interface TaskDetails {
   delete_workspace: { readonly change: Change };
   /** The id is the invitation's. */
   accept_invitation: { readonly workspaceId: string; readonly userId: string; readonly now: Millis };
-  /** The id is the invitation's. Due when the invitation has ended long ago. */
+  /** The id is the invitation's. Due long after the invitation has ended. */
   forget_invitation: { readonly workspaceId: string };
   /** The id is the erasure's. */
   erase_prompts: { readonly workspaceId: string };
@@ -60,7 +60,7 @@ export interface Task<K extends TaskKind = TaskKind> {
 /** How long after its start an unfinished task is resumed, milliseconds. Decision: longer than any request runs. */
 export const RESUME_AFTER_MS = 60_000;
 
-/** Most tasks that one run resumes. */
+/** The maximum number of tasks that one run resumes. */
 const MAX_RESUMED = 1_000;
 
 /** Stores a task, in the transaction that decides it. A task of the same kind and id is replaced. */

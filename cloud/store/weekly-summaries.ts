@@ -8,12 +8,12 @@ export interface SummaryReader {
   readonly workspaceId: string;
 }
 
-/** A reader, and the Monday on which the last summary that they got ended. */
+/** A reader, and the Monday on which their last summary ended. */
 export interface Subscription extends SummaryReader {
   readonly sentUntil: CalendarDate;
 }
 
-/** How long an email that was not confirmed as sent waits until it is tried again, milliseconds. */
+/** How long after an attempt an unconfirmed email is sent again, milliseconds. */
 export const SUMMARY_RETRY_MS = 3_600_000;
 
 /** Lists the workspaces about which a person gets emails. */
@@ -24,7 +24,7 @@ export async function listOwnSummaries(db: CloudDatabase, userId: string): Promi
   return new Set(rows.map(({ workspace_id }) => workspace_id));
 }
 
-/** Starts the emails after the one that ends on `sentUntil`. Idempotent: a person who gets them keeps their token. */
+/** Starts the emails. The first one is that of the week after `sentUntil`. Idempotent: a person who gets them keeps their token. */
 export async function startSummary(
   db: CloudDatabase,
   { userId, workspaceId, sentUntil }: Subscription,
@@ -43,7 +43,7 @@ export async function startSummary(
   );
 }
 
-/** Ends the emails: with the token of a link, only if it is the person's. Idempotent. */
+/** Ends the emails. If a token is given, only if it is the person's. Idempotent. */
 export async function stopSummary(
   db: CloudDatabase,
   { userId, workspaceId }: SummaryReader,

@@ -1,4 +1,4 @@
-/** A bar: its value, and that at the same place in the period before. */
+/** A bar: its value, and the value at the same place in the previous period. */
 export interface PictureBar {
   readonly value: bigint;
   readonly before: bigint | null;
@@ -7,18 +7,18 @@ export interface PictureBar {
 const WIDTH = 560;
 const HEIGHT = 200;
 
-/** The space around the bars, and between two, in pixels. */
+/** The space around the bars and between two of them, in pixels. */
 const MARGIN = 12;
 const GAP = 16;
 
 /** The length of a dash and of the space after it, in pixels. */
 const DASH = 6;
 
-/** The colours by their numbers: paper, bar, the period before, base line. */
+/** The colours by their numbers: paper, bar, previous period, base line. */
 const PALETTE = [0xffffff, 0x6c8dfd, 0x767b85, 0xc9ccd3] as const;
 const [PAPER, BAR, BEFORE, BASE] = [0, 1, 2, 3];
 
-/** Draws bars, each with a dashed line for the period before, as a PNG (ISO/IEC 15948) of 560 by 200 pixels in four colours. */
+/** Draws bars, each with a dashed line for the previous period, as a PNG (ISO/IEC 15948) of 560 by 200 pixels in four colours. */
 export async function drawBars(bars: readonly PictureBar[]): Promise<Uint8Array> {
   return await encodePng(paint(bars));
 }
@@ -69,7 +69,7 @@ async function encodePng(pixels: Uint8Array): Promise<Uint8Array> {
   const view = new DataView(header.buffer);
   view.setUint32(0, WIDTH);
   view.setUint32(4, HEIGHT);
-  // The bits of a pixel, and the type: numbers of a palette.
+  // The bits of a pixel, and colour type 3: each pixel is a number of the palette.
   header.set([BITS, 3], 8);
   const palette = Uint8Array.from(PALETTE.flatMap((rgb) => [rgb >> 16, (rgb >> 8) & 0xff, rgb & 0xff]));
   const parts = [

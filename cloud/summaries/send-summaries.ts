@@ -29,7 +29,7 @@ export async function sendSummaries(
   parts: CloudParts,
   isStopped: () => boolean = () => false,
 ): Promise<number> {
-  // No zone is a day ahead of this date, so nobody is left out.
+  // Later than the Monday of any zone, so nobody is left out.
   const latest = addDays(formatCalendarDate(parts.clock.now() + DAY_MS), 1);
   let sent = 0;
   for (const subscription of await listSubscriptions(parts.db, latest)) {
@@ -44,7 +44,7 @@ async function sendIfDue(parts: CloudParts, subscription: Subscription): Promise
   const { userId, workspaceId } = subscription;
   const workspace = await findWorkspaceAccess(db, userId, workspaceId);
   if (workspace === null) {
-    // A person who was removed gets no more emails, also if they are invited again.
+    // A person who was removed gets no more emails, even if they are invited again.
     await stopSummary(db, subscription);
     return false;
   }

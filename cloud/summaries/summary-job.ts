@@ -3,7 +3,7 @@ import { problemOf } from "../http/problem.ts";
 import type { CloudPorts, CloudSettings } from "../ports.ts";
 import { sendSummaries } from "./send-summaries.ts";
 
-/** From the server's start to the first run, and from the end of one to the next, milliseconds. */
+/** The time from the server's start to the first run, and from the end of a run to the next, milliseconds. */
 const FIRST_RUN_MS = 90_000;
 const INTERVAL_MS = 900_000;
 

@@ -6,7 +6,7 @@ import type { ApiHandlers } from "../api-call.ts";
 /** The route by which a machine takes the budgets that bind it. */
 export const machineBudgetHandlers = {
   /**
-   * States what the machine used and what all others used, as of up to `SUM_CACHE_MS` ago. An admin key has no machine: all that was used
+   * Returns what the machine used and what all others used. The sums are up to `SUM_CACHE_MS` old. An admin key has no machine: everything
    * counts as used elsewhere.
    */
   "GET /v1/daemon/budgets": async ({ parts, key, answer }) => {

@@ -12,7 +12,7 @@ import { readUsageAnswer } from "./read-usage.ts";
 
 const MINUTES = 60;
 
-/** The route of what happens now; 304 if the client has the current answer (RFC 9110, section 13.1.2). */
+/** The route of today's and the last hour's sums. Answers 304 if the client has the current answer (RFC 9110, section 13.1.2). */
 export const nowHandlers = {
   "GET /v1/workspaces/:ws/now": async ({ parts, workspace, context }) => {
     const text = JSON.stringify(await readWorkspaceNow(parts, workspace));

@@ -3,8 +3,8 @@ import type { Migration } from "../migration.ts";
 const TENANT = "workspace_id = nullif(current_setting('meter.workspace_id', true), '')::uuid";
 
 /**
- * Adds what machines counted by hour, when their daemons ran, and when they last stated it. Hours begin the key because a query
- * covers a period of all machines. Older daemons state none, so their coverage is unknown.
+ * Adds what machines counted by hour, when their daemons ran, and when they last reported it. The key begins with the hour because a
+ * query covers a period of all machines. Older daemons report nothing, so their coverage is unknown.
  */
 export const coverage: Migration = {
   name: "0020-coverage",

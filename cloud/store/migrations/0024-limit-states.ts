@@ -1,8 +1,8 @@
 import type { Migration } from "../migration.ts";
 
 /**
- * Adds the states of rate limits and locks, which all processes share. They are of no workspace: a client is a hash. The table
- * is unlogged: after a crash of the server, the limits start again.
+ * Adds the states of rate limits and locks, which all processes share. They belong to no workspace: a client is a hash. The table is
+ * unlogged: after a crash of the server, the limits start again.
  */
 export const limitStates: Migration = {
   name: "0024-limit-states",

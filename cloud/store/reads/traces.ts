@@ -48,7 +48,7 @@ const SEARCHED = "lower(concat_ws(chr(10), project, git_branch, model, provider,
 /** The longest period of a list that is not sorted by time: all of its requests are read. Decision: a month, as in analytics. */
 export const MAX_SORTED_PERIOD_MS = 32 * 86_400_000;
 
-/** In a list that is not sorted by time, the id of a position has the value before it. */
+/** The id of a position in a list that is not sorted by time: the value that it is sorted by, and the request's id. */
 const SORTED_ID = /^(-?\d{1,40}):(.+)$/;
 
 /** Whether a cursor of a list may have this id. */
@@ -56,8 +56,8 @@ export const isListId = (id: string, sort: RequestSort): boolean =>
   isUuid(sort === "time" ? id : (SORTED_ID.exec(id)?.[2] ?? ""));
 
 /**
- * Lists the requests of a period, newest first, then by descending id; or those with the most of something first, and the unknown
- * ones last.
+ * Lists the requests of a period: by time, newest first, or by cost, tokens or duration, highest first and unknown last. Requests of
+ * the same time are sorted by descending id.
  */
 export async function listTraces(
   db: CloudDatabase,
@@ -74,7 +74,7 @@ export async function listTraces(
   }));
 }
 
-/** A row of a list, with what it is sorted by. */
+/** A row of a list, with the value that it is sorted by. */
 type SortedRow = TraceRow & { readonly sort_key: string | null };
 
 function selectPage(
@@ -98,7 +98,7 @@ function selectPage(
     order by ${order("r.", key === null ? null : "r.sort_key")}`;
 }
 
-/** SQL over `requests` that a request is listed after a position. */
+/** The SQL condition over `requests` that a request is listed after a position, preceded by `and`. */
 function isAfter({ at, id }: CursorPosition, key: string | null): RawBuilder<unknown> {
   const [, value = "0", requestId = id] = key === null ? [] : (SORTED_ID.exec(id) ?? []);
   const position = sql`${formatInstant(at)}::timestamptz, ${requestId}::uuid`;
