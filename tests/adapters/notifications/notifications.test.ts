@@ -1,22 +1,62 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import { describe, it } from "node:test";
-import { desktopCommand } from "../../../adapters/notifications/desktop-command.ts";
+import { desktopCommand, type ProgramCall } from "../../../adapters/notifications/desktop-command.ts";
 import { runProgram } from "../../../adapters/notifications/run-program.ts";
 
 const hostile = `"; rm -rf / & <b>$(id)</b>\n'--x`;
 
+/** Texts that would be code or markup in AppleScript, PowerShell or a notification server. */
+const HOSTILE_TEXTS = [
+  hostile,
+  `" & (do shell script "touch /tmp/x") & "`,
+  "'; Start-Process calc; '$(Get-Date) `n \u2019; iex x #",
+  "-e",
+  "--help",
+  "@C:\\file %PATH% ^& | > x",
+  "<img src=x><a href='y'>&amp;",
+  "\u0000\u001b]0;x\u0007",
+];
+
 describe("desktopCommand()", () => {
-  it("passes the text as an argument or a variable, never as a part of a script", () => {
-    const [linux, mac, windows] = ["linux", "darwin", "win32"].map((each) => desktopCommand(each, hostile));
-    assert.deepEqual(linux?.args.slice(-3), [
-      "--",
-      "meter",
-      `"; rm -rf / &amp; &lt;b&gt;$(id)&lt;/b&gt; '--x`,
-    ]);
-    assert.equal(mac?.args.at(-1), `"; rm -rf / & <b>$(id)</b> '--x`);
-    assert.ok(windows?.args.every((each) => !each.includes("rm -rf")));
-    assert.match(windows?.env.METER_NOTIFICATION ?? "", /rm -rf/);
+  const textOf = (text: string) => text.replaceAll(/\p{Cc}+/gu, " ");
+  /** Returns what a platform starts for a text, and for a harmless one. */
+  const pairOf = (platform: string, text: string) =>
+    [text, "harmless"].map((each) => desktopCommand(platform, each)) as [ProgramCall, ProgramCall];
+
+  for (const text of HOSTILE_TEXTS)
+    it(`passes ${JSON.stringify(text)} as an argument or a variable, never as a part of a script`, () => {
+      const escaped = textOf(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+      assert.deepEqual(desktopCommand("linux", text), {
+        file: "notify-send",
+        args: ["--app-name=meter", "--", "meter", escaped],
+        env: {},
+      });
+      // After `--`, osascript passes each argument to the script's `run` handler.
+      assert.deepEqual(desktopCommand("darwin", text), {
+        file: "/usr/bin/osascript",
+        args: [
+          ...["-e", "on run argv", "-e", 'display notification (item 1 of argv) with title "meter"'],
+          ...["-e", "end run", "--", textOf(text)],
+        ],
+        env: {},
+      });
+      const [windows, harmless] = pairOf("win32", text);
+      assert.deepEqual({ ...windows, env: {} }, { ...harmless, env: {} });
+      assert.deepEqual(windows.env, { METER_NOTIFICATION: textOf(text) });
+    });
+
+  it("starts the PowerShell of Windows with a script that its command line does not change", () => {
+    const { file, args } = desktopCommand("win32", "x", { SystemRoot: "D:\\Win" }) as ProgramCall;
+    assert.equal(file, "D:\\Win\\System32\\WindowsPowerShell\\v1.0\\powershell.exe");
+    assert.deepEqual(args.slice(0, -1), ["-NoProfile", "-NonInteractive", "-Command"]);
+    const script = args.at(-1) ?? "";
+    assert.match(script, /CreateTextNode\(\$env:METER_NOTIFICATION\)/);
+    // Quotes would be taken away on the way, and a backslash before one would keep it.
+    assert.doesNotMatch(script, /"/);
+  });
+
+  it("is nothing on other platforms", () => {
     assert.equal(desktopCommand("freebsd", "x"), null);
   });
 });

@@ -78,6 +78,39 @@ describeOnEngines("emails about budgets", (engine) => {
     assert.deepEqual(subjects().slice(2), ["Budget b has reached 50 %"]);
   });
 
+  it("are sent once by two processes that check at the same time, and by one that was started again", async () => {
+    const sent: string[] = [];
+    const open = () =>
+      createBudgetWatch({
+        ...{ ...rig.parts, baseUrl: "https://c" },
+        log: (event) => rig.log.push(event),
+        mail: async ({ subject }) => void sent.push(subject),
+      });
+    const check = async (watches: readonly ReturnType<typeof open>[]) => {
+      for (const watch of watches) watch.note({ workspaceId: workspace.id, name: "Work" });
+      rig.clock.advance(CHECK_DELAY_MS);
+      await Promise.all(watches.map((watch) => watch.settled()));
+    };
+    await use(5);
+    await checked();
+    await set({ amount: "10 requests", period: "total" });
+    const [one, other] = [open(), open()];
+    await check([one, other]);
+    await check([other, one]);
+    assert.deepEqual(sent, ["Budget b has reached 50 %"]);
+    await Promise.all([one.stop(), other.stop()]);
+    const restarted = open();
+    await check([restarted]);
+    assert.equal(sent.length, 1);
+    // The process that received the records checks them as well.
+    await use(5);
+    const third = open();
+    await check([third, restarted]);
+    await rig.budgetWatch.settled();
+    assert.deepEqual([...sent.slice(1), ...subjects()], ["Budget b is used up"]);
+    await Promise.all([third.stop(), restarted.stop()]);
+  });
+
   it("warn again when the amount changes", async () => {
     const id = await set({ amount: "10 requests" });
     await use(6);
