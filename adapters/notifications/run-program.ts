@@ -14,11 +14,16 @@ export function runProgram({ file, args, env }: ProgramCall): Promise<string | n
       const child = spawn(file, args, {
         env: { ...process.env, ...env },
         stdio: "ignore",
-        timeout: TIMEOUT_MS,
         windowsHide: true,
       });
-      child.on("error", (error) => resolve("code" in error ? String(error.code) : error.name));
-      child.on("exit", (code, signal) => resolve(code === 0 ? null : `exit ${signal ?? code}`));
+      // The timer of spawn() itself keeps this process alive, even if the program does not exist.
+      const timer = setTimeout(() => child.kill(), TIMEOUT_MS).unref();
+      const end = (problem: string | null) => {
+        clearTimeout(timer);
+        resolve(problem);
+      };
+      child.on("error", (error) => end("code" in error ? String(error.code) : error.name));
+      child.on("exit", (code, signal) => end(code === 0 ? null : `exit ${signal ?? code}`));
       child.unref();
     } catch (cause) {
       resolve(cause instanceof Error ? cause.name : "error");

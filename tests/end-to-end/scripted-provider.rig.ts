@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import {
   createServer as createPlainServer,
@@ -40,10 +41,14 @@ export interface ScriptedProvider {
   close(): void;
 }
 
-/** Starts providers on loopback, with certificates for their hosts. */
+/**
+ * Starts providers on loopback, with certificates for their hosts. With `webSockets`, they accept each WebSocket and answer none of its
+ * messages.
+ */
 export async function createScriptedProvider(
   hosts: readonly string[],
   answer: (request: ScriptedRequest) => ScriptedAnswer,
+  { webSockets = false }: { readonly webSockets?: boolean } = {},
 ): Promise<ScriptedProvider> {
   const authority = await createCertificateAuthority("Scripted providers root");
   const folder = mkdtempSync(join(tmpdir(), "scripted-"));
@@ -74,6 +79,15 @@ export async function createScriptedProvider(
     serve,
   );
   const plain = createPlainServer(serve);
+  if (webSockets)
+    server.on("upgrade", ({ headers }, socket) => {
+      const key = `${headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
+      socket.on("error", () => socket.destroy());
+      socket.write(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+          `Sec-WebSocket-Accept: ${createHash("sha1").update(key).digest("base64")}\r\n\r\n`,
+      );
+    });
   await Promise.all(
     [server, plain].map((each) => new Promise<void>((resolve) => each.listen(0, "127.0.0.1", resolve))),
   );

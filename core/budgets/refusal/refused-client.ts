@@ -15,8 +15,8 @@ const STOPS_AT_400_ONLY: RegExp = new RegExp(
   [
     "^codex[_ /-]",
     "^opencode/",
-    // The Vercel AI SDK, on which many agents are built.
-    "(?:^|\\s)ai(?:-sdk)?/",
+    // The Vercel AI SDK, on which many agents are built. A stream has only its provider: `ai-sdk-anthropic/4.0.105`.
+    "(?:^|\\s)ai(?:-sdk[a-z-]*)?/",
     "^litellm/",
     "^(?:roo-?code|kilo-code|cline|qwencode|goose|zed|continue)/",
     "^(?:charm[- ])?crush/",

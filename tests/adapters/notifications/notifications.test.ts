@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { describe, it } from "node:test";
 import { desktopCommand, type ProgramCall } from "../../../adapters/notifications/desktop-command.ts";
@@ -73,5 +74,18 @@ describe("runProgram()", () => {
   it("says why a program failed", async () => {
     assert.equal(await run("-e", "process.exit(3)"), "exit 3");
     assert.equal(await runProgram({ file: "/nonexistent/program", args: [], env: {} }), "ENOENT");
+  });
+
+  it("keeps no process alive: neither a program that runs, nor one that does not exist", () => {
+    const module = new URL("../../../adapters/notifications/run-program.ts", import.meta.url).href;
+    const script = `
+      const { runProgram } = await import(${JSON.stringify(module)});
+      const args = ["-e", "setTimeout(() => {}, 20_000)"];
+      for (const file of ["/nonexistent/program", ${JSON.stringify(process.execPath)}])
+        void runProgram({ file, args, env: {} });`;
+    const { status, signal } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+      timeout: 15_000,
+    });
+    assert.deepEqual([status, signal], [0, null]);
   });
 });

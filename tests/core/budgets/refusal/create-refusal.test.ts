@@ -157,6 +157,7 @@ describe("createRefusal()", () => {
       [400, "anthropic.messages", client("claude-cli/2.1.2 (external, cli)")], // pi with a Claude login
       [400, "anthropic.messages", client("opencode/1.18 ai-sdk/provider-utils/4 runtime/node.js/24")],
       [400, "anthropic.messages", client("ai/7.0.77 ai-sdk/provider-utils/5")],
+      [400, "anthropic.messages", client("ai-sdk-anthropic/4.0.105 ai-sdk-provider-utils/5.0.81 node.js/24")],
       [429, "openai.chat", client("OpenAI/JS 7.5.0")],
       [429, "openai.responses", client("OpenAI/Python 2.1")],
       [400, "openai.responses", client("codex_exec/0.99 (Ubuntu 24.4; x86_64) xterm")],
