@@ -42,8 +42,8 @@ export interface ScriptedProvider {
 }
 
 /**
- * Starts providers on loopback, with certificates for their hosts. With `webSockets`, they accept each WebSocket and answer none of its
- * messages.
+ * Starts providers on loopback, with certificates for their hosts. With `webSockets`, they accept each WebSocket and close it at its
+ * first message.
  */
 export async function createScriptedProvider(
   hosts: readonly string[],
@@ -83,6 +83,7 @@ export async function createScriptedProvider(
     server.on("upgrade", ({ headers }, socket) => {
       const key = `${headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
       socket.on("error", () => socket.destroy());
+      socket.on("data", () => socket.destroy());
       socket.write(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
           `Sec-WebSocket-Accept: ${createHash("sha1").update(key).digest("base64")}\r\n\r\n`,

@@ -1,0 +1,297 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { after, before, describe, it } from "node:test";
+import type { BudgetView } from "../../daemon/budgets/budget-views.ts";
+import type { StoredRequest } from "../../daemon/store/port/records.ts";
+import { createParentProxy, type ParentProxy } from "../simulation/mod.ts";
+import { createAgentAnswers } from "./agent-answers.rig.ts";
+import {
+  createHome,
+  type Finished,
+  type MeterProcess,
+  meterWords,
+  onNodeOnly,
+  removeHome,
+  runProgram,
+  simulationConfig,
+  startMeter,
+  waitFor,
+} from "./meter-process.rig.ts";
+import { createScriptedProvider, type ScriptedProvider } from "./scripted-provider.rig.ts";
+
+/** A folder in which npm has installed clients, as in `agents.test.ts`. */
+const folder = process.env.METER_TEST_AGENTS ?? "";
+
+/** How often each client is run. */
+const ROUNDS = Number(process.env.METER_TEST_ROUNDS ?? 1);
+
+/** How long a client may take to start, to be refused and to end on a busy machine, in milliseconds. */
+const CLIENT_TIMEOUT_MS = 180_000;
+
+interface Client {
+  readonly name: string;
+  readonly package: string;
+  /** A program of the package with its arguments, or the source of a module that calls its SDK. */
+  readonly program: readonly string[] | string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** How many calls it makes, of which each is refused once. */
+  readonly calls: number;
+}
+
+const anthropicKey = { ANTHROPIC_API_KEY: "sk-ant-api03-test" };
+const openaiKey = { OPENAI_API_KEY: "sk-test" };
+const geminiKey = { GEMINI_API_KEY: "x", GOOGLE_GENERATIVE_AI_API_KEY: "x" };
+const messages = '[{ role: "user", content: "say ok" }]';
+
+/** A module that prints what an SDK throws. */
+const sdk = (imports: string, call: string) =>
+  `${imports}\ntry { ${call} } catch (error) { console.log(String(error)); }`;
+
+const anthropicSdk = (rest: string) =>
+  sdk(
+    'import Anthropic from "@anthropic-ai/sdk";',
+    `const options = { model: "claude-sonnet-4-5", max_tokens: 9, messages: ${messages} }; const client = new Anthropic(); ${rest}`,
+  );
+const openaiSdk = (rest: string) =>
+  sdk('import OpenAI from "openai";', `const messages = ${messages}; const client = new OpenAI(); ${rest}`);
+const vercelSdk = (provider: string, model: string, rest: string) =>
+  sdk(
+    `import { generateText, streamText } from "ai"; import { ${provider} } from "@ai-sdk/${provider}";`,
+    `const options = { model: ${provider}("${model}"), prompt: "say ok", onError: ({ error }) => console.log(String(error)) }; ${rest}`,
+  );
+const generate = "await generateText(options);";
+const stream = "for await (const part of streamText(options).textStream) console.log(part);";
+const sdkOf = (name: string, of: string, program: string, env: Client["env"]): Client => ({
+  ...{ name, package: of, program, calls: 1 },
+  ...(env !== undefined && { env }),
+});
+
+const CLIENTS: readonly Client[] = [
+  {
+    name: "Claude Code",
+    package: "@anthropic-ai/claude-code",
+    program: ["claude", "-p", "say ok", "--model", "claude-sonnet-4-5"],
+    env: { ...anthropicKey, IS_SANDBOX: "1" },
+    calls: 1,
+  },
+  {
+    name: "Codex",
+    package: "@openai/codex",
+    program: ["codex", "exec", "--skip-git-repo-check", "-s", "read-only", "-m", "gpt-5.1-codex", "say ok"],
+    env: { CODEX_API_KEY: "sk-test" },
+    calls: 1,
+  },
+  {
+    name: "Gemini CLI",
+    package: "@google/gemini-cli",
+    program: ["gemini", "-p", "say ok", "-m", "gemini-2.5-pro"],
+    env: { ...geminiKey, GEMINI_CLI_TRUST_WORKSPACE: "true" },
+    calls: 1,
+  },
+  ...(["anthropic/claude-sonnet-4-5", "openai/gpt-5-mini", "google/gemini-2.5-pro"] as const).map(
+    (model): Client => ({
+      name: `opencode, ${model}`,
+      package: "opencode-ai",
+      program: ["opencode", "run", "-m", model, "say ok"],
+      env: { ...anthropicKey, ...openaiKey, ...geminiKey },
+      // The title and the answer.
+      calls: 2,
+    }),
+  ),
+  ...(["anthropic/claude-sonnet-4-5", "openai/gpt-5-mini", "google/gemini-2.5-pro"] as const).map(
+    (model): Client => ({
+      name: `pi, ${model}`,
+      package: "@earendil-works/pi-coding-agent",
+      program: ["pi", "-p", "--model", model, "say ok"],
+      env: { ...anthropicKey, ...openaiKey, ...geminiKey },
+      calls: 1,
+    }),
+  ),
+  {
+    name: "Qwen Code",
+    package: "@qwen-code/qwen-code",
+    program: ["qwen", "-p", "say ok"],
+    env: { OPENAI_API_KEY: "x", OPENAI_BASE_URL: "https://api.openai.com/v1", OPENAI_MODEL: "qwen3" },
+    calls: 1,
+  },
+  ...(
+    [
+      ["anthropic", "claude-sonnet-4-5"],
+      ["openai-native", "gpt-5-mini"],
+      ["gemini", "gemini-2.5-pro"],
+    ] as const
+  ).map(
+    ([provider, model]): Client => ({
+      name: `Cline, ${provider}`,
+      package: "cline",
+      program: ["cline", "-P", provider, "-k", "sk-test", "-m", model, "say ok"],
+      calls: 1,
+    }),
+  ),
+  sdkOf(
+    "SDK of Anthropic",
+    "@anthropic-ai/sdk",
+    anthropicSdk("await client.messages.create(options);"),
+    anthropicKey,
+  ),
+  sdkOf(
+    "SDK of Anthropic, streamed",
+    "@anthropic-ai/sdk",
+    anthropicSdk("await client.messages.stream(options).finalMessage();"),
+    anthropicKey,
+  ),
+  sdkOf(
+    "SDK of OpenAI, Chat Completions",
+    "openai",
+    openaiSdk('await client.chat.completions.create({ model: "gpt-5-mini", messages });'),
+    openaiKey,
+  ),
+  sdkOf(
+    "SDK of OpenAI, Responses, streamed",
+    "openai",
+    openaiSdk(
+      'for await (const event of await client.responses.create({ model: "gpt-5-mini", input: messages, stream: true })) console.log(event);',
+    ),
+    openaiKey,
+  ),
+  ...["generateContent", "generateContentStream"].map((method) =>
+    sdkOf(
+      `SDK of Google, ${method}`,
+      "@google/genai",
+      sdk(
+        'import { GoogleGenAI } from "@google/genai";',
+        `await new GoogleGenAI({ apiKey: "x" }).models.${method}({ model: "gemini-2.5-pro", contents: "say ok" });`,
+      ),
+      undefined,
+    ),
+  ),
+  ...(
+    [
+      ["anthropic", "claude-sonnet-4-5", anthropicKey],
+      ["openai", "gpt-5-mini", openaiKey],
+      ["google", "gemini-2.5-pro", geminiKey],
+    ] as const
+  ).flatMap(([provider, model, key]) => [
+    sdkOf(`Vercel AI SDK, ${provider}`, "ai", vercelSdk(provider, model, generate), key),
+    sdkOf(`Vercel AI SDK, ${provider}, streamed`, "ai", vercelSdk(provider, model, stream), key),
+  ]),
+];
+
+/** What one run did: how many seconds passed before the first refusal and after the last one, and what was printed. */
+interface RefusedRun {
+  /** How many calls were refused. */
+  readonly refused: number;
+  readonly before: number;
+  readonly after: number;
+  readonly output: string;
+}
+
+const skip = onNodeOnly || (folder === "" && "METER_TEST_AGENTS names no folder with clients from npm");
+
+describe("real clients whose budget is used up", { skip }, () => {
+  let provider: ScriptedProvider;
+  let parent: ParentProxy;
+  let meter: MeterProcess;
+
+  before(async () => {
+    provider = await createScriptedProvider(
+      ["api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com", "chatgpt.com"],
+      createAgentAnswers(),
+      { webSockets: true },
+    );
+    parent = await createParentProxy(provider);
+    meter = await startMeter(createHome(simulationConfig(parent, provider)));
+    const { code, stderr } = await meter.run([
+      "budget",
+      "set",
+      "agents",
+      "0 USD",
+      "--period",
+      "day",
+      "--block",
+    ]);
+    assert.equal(code, 0, stderr);
+  });
+  after(async () => {
+    await meter?.stop();
+    await parent?.close();
+    provider?.close();
+    if (meter !== undefined) removeHome(meter.home);
+  });
+
+  const letThrough = async (): Promise<number> => {
+    const { budgets } = JSON.parse((await meter.run(["budget", "list", "--json"])).stdout) as {
+      budgets: BudgetView[];
+    };
+    const [{ let_through } = assert.fail()] = budgets;
+    return Object.values(let_through).reduce((sum, count) => sum + count, 0);
+  };
+
+  /** Runs a client until it ends. Null: on a busy machine, a call was sent because its decision came too late. */
+  async function run({ program, env }: Client): Promise<RefusedRun | null> {
+    const [home = "", cwd = ""] = ["client-home-", "client-work-"].map((name) =>
+      mkdtempSync(join(tmpdir(), name)),
+    );
+    const known = new Set((await meter.rows()).map(({ requestId }) => requestId));
+    const went = await letThrough();
+    const started = Date.now();
+    let finished: Finished;
+    try {
+      const words =
+        typeof program === "string"
+          ? [process.execPath, "--input-type=module", "-e", program]
+          : [join(folder, "node_modules", ".bin", program[0] ?? ""), ...program.slice(1)];
+      finished = await runProgram([...meterWords, "run", "--", ...words], {
+        // An SDK is found from the folder in which npm installed it.
+        cwd: typeof program === "string" ? folder : cwd,
+        env: { ...env, HOME: home, METER_HOME: meter.home, CI: "1" },
+      });
+    } finally {
+      for (const each of [home, cwd]) rmSync(each, { recursive: true, force: true });
+    }
+    const ended = Date.now();
+    if ((await letThrough()) > went) return null;
+    const rows = await waitFor("its records", async () => {
+      const added = (await meter.rows()).filter(({ requestId }) => !known.has(requestId));
+      const isFinal = added.every(({ attributionDueAt }) => attributionDueAt === undefined);
+      return added.length > 0 && isFinal && added;
+    }).catch((): StoredRequest[] => []);
+    const times = rows.map(({ requestedAt }) => requestedAt);
+    return {
+      refused: rows.filter(({ blockedBy }) => blockedBy === "agents").length,
+      before: (Math.min(...times) - started) / 1_000,
+      after: (ended - Math.max(...times)) / 1_000,
+      output: finished.stdout + finished.stderr,
+    };
+  }
+
+  for (const client of CLIENTS) {
+    const manifest = join(folder, "node_modules", client.package, "package.json");
+    const missing = !existsSync(manifest) && `${client.package} is not installed in METER_TEST_AGENTS`;
+    it(`${client.name} makes no call twice, shows the message and ends`, {
+      skip: missing,
+      timeout: CLIENT_TIMEOUT_MS * ROUNDS,
+    }, async (test) => {
+      const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const result = await waitFor(
+          "a run in which every call was decided in time",
+          () => run(client),
+          CLIENT_TIMEOUT_MS,
+        );
+        const { refused, before, after, output } = result;
+        test.diagnostic(
+          `${version}: ${refused}, ${before.toFixed(1)} s + ${after.toFixed(1)} s: ${/[^\n]*meter: the budget[^\n]*/.exec(output)?.[0] ?? output.slice(-500)}`,
+        );
+        assert.deepEqual(
+          refused,
+          Array.from({ length: client.calls }, () => true),
+        );
+        assert.match(output, /meter: the budget \\?"agents\\?"[^\n]*meter budget lift agents --for 1h/);
+      }
+    });
+  }
+});
