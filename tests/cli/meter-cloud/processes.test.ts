@@ -237,11 +237,14 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
     assert.equal((await post(cloud.url, token, first, agent)).body.accepted, BATCH_SIZE);
 
     // The table is locked, so the batch stays in progress as long as the test needs.
-    let release = () => {};
+    const held = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
     const locked = db.transaction().execute(async (trx) => {
       await sql`lock table requests in access exclusive mode`.execute(trx);
-      await new Promise<void>((resolve) => (release = resolve));
+      held.resolve();
+      await end.promise;
     });
+    await held.promise;
     const underWay = post(cloud.url, token, second, agent);
     await until("the batch to wait for the lock", async () => {
       const { rows } = await sql`select 1 from pg_locks where not granted`.execute(db);
@@ -262,7 +265,7 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
       await fresh.close();
       return refused;
     });
-    release();
+    end.resolve();
     await locked;
     const answer = await underWay;
     assert.deepEqual([answer.status, answer.body.accepted, answer.connection], [200, BATCH_SIZE, "close"]);
