@@ -1,7 +1,10 @@
 import { html } from "hono/html";
 import { formatCount, UNKNOWN } from "../core/values/text/format-count.ts";
 import { formatQuantity } from "../core/values/text/format-quantity.ts";
+import type { Millis } from "../core/values/time.ts";
 import type { UsageAnswer } from "../core/wire/usage.ts";
+import type { BarGap } from "./chart/bars.ts";
+import { formatSpan } from "./figures.ts";
 import { formatPermille } from "./formats.ts";
 import type { Html } from "./html.ts";
 
@@ -40,4 +43,17 @@ export function renderCoverageLine(coverage: CoverageFigure | null, href: string
   if (coverage.permille === null)
     return unknown === "" ? "" : html` Coverage: <a href="${href}">${unknown}</a>.`;
   return html` Coverage: ${renderCoverageValue(coverage, href)}${unknown === "" ? "" : `, ${unknown}`}.`;
+}
+
+/** Describes for how long of a bar's time no meter ran. A bar without calls is hatched if this is most of its time. */
+export function describeGap(
+  { from, to, stoppedMs }: { readonly from: Millis; readonly to: Millis; readonly stoppedMs: number | null },
+  calls: number,
+): BarGap | undefined {
+  if (stoppedMs === null || stoppedMs === 0) return undefined;
+  const length = to - from;
+  return {
+    words: stoppedMs >= length ? "not metering" : `not metering for ${formatSpan(stoppedMs)}`,
+    isHatched: calls === 0 && 2 * stoppedMs >= length,
+  };
 }

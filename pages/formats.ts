@@ -18,5 +18,8 @@ export function formatShortCount(count: number | bigint | null): string {
   return new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }).format(count);
 }
 
+/** Returns words within a sentence: `Last 30 days` as `last 30 days`. */
+export const toRunningText = (words: string): string => words.charAt(0).toLowerCase() + words.slice(1);
+
 /** Formats a share, given in tenths of a percent, as a percentage. */
 export const formatPermille = (permille: number): string => `${permille / 10}%`;

@@ -3,6 +3,7 @@ import { DEFAULT_USAGE_QUERY, type UsageQuery } from "../core/pricing/view/usage
 import type { Millis } from "../core/values/time.ts";
 import { findZone } from "../core/values/zone.ts";
 import type { UsagePeriodName } from "../core/wire/usage.ts";
+import { toRunningText } from "./formats.ts";
 import type { PageClock } from "./times.ts";
 import type { View } from "./view.ts";
 
@@ -46,5 +47,10 @@ function plan(
   );
   if (!planned.ok) return null;
   const { from, to, label } = planned.plan.period;
-  return { from, to, words: `${label} (${zone.name})`, isCut: planned.plan.clampedFrom !== null };
+  return {
+    from,
+    to,
+    words: `${toRunningText(label)} (${zone.name})`,
+    isCut: planned.plan.clampedFrom !== null,
+  };
 }

@@ -3,6 +3,7 @@ import type { UsageQuery } from "../core/pricing/view/usage-query.ts";
 import type { Millis } from "../core/values/time.ts";
 import type { SavingsAnswer } from "../core/wire/savings.ts";
 import type { UsageAnswer, UsageDimension, UsageForecast } from "../core/wire/usage.ts";
+import type { CoverageFigure } from "./coverage-figure.ts";
 import type { NameOfValue } from "./filters.ts";
 import type { Html } from "./html.ts";
 import type { FirstStep } from "./states.ts";
@@ -31,6 +32,8 @@ export interface UsageHost {
   ): Promise<UsageResult<readonly UsageAnswer[]>>;
   /** Reads what could cost less: of the query, it takes the period, the zone, the buckets and the filters. */
   readSavings(query: UsageQuery): Promise<UsageResult<SavingsAnswer>>;
+  /** Reads how much of a period was metered, whatever the filters. */
+  readCoverage(span: { readonly from: Millis; readonly to: Millis }): Promise<CoverageFigure>;
   readForecast(query: UsageQuery): Promise<UsageResult<UsageForecast>>;
   /** Returns the names of the values of filters that are IDs. */
   nameFilters(filters: UsageQuery["filters"]): Promise<NameOfValue>;

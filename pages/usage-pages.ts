@@ -142,10 +142,16 @@ export function requestsHref({ base }: Pick<UsageHost, "base">, { filters, perio
   return [pageHref(base, "/requests"), query].filter((part) => part !== "").join("?");
 }
 
+/** Returns the address of the coverage of a period. */
+function coverageHref({ base }: Pick<UsageHost, "base">, period: UsageQuery["period"]): string {
+  const query = printUsageQuery({ ...DEFAULT_USAGE_QUERY, period });
+  return [pageHref(base, "/coverage"), query].filter((part) => part !== "").join("?");
+}
+
 /** Returns the addresses of the rows behind a figure. */
-export const linksOf = (host: Pick<UsageHost, "base">) => ({
+export const linksOf = (host: Pick<UsageHost, "base">, { period }: Pick<UsageQuery, "period">) => ({
   requests: (query: string) => requestsHref(host, parseUsageQuery(new URLSearchParams(query)).query),
-  coverage: pageHref(host.base, "/coverage"),
+  coverage: coverageHref(host, period),
   list: (query: UsageQuery) => requestsHref(host, query),
 });
 
@@ -173,7 +179,7 @@ async function readOverview(
   { query }: UsageView,
   usage: UsageAnswer,
 ): Promise<OverviewAnswer> {
-  const links = linksOf(host);
+  const links = linksOf(host, query);
   const isEmpty = usage.totals.requests === 0 && query.filters.length === 0;
   const firstSteps = isEmpty ? await host.firstSteps() : [];
   if (firstSteps.length > 0)
@@ -216,7 +222,7 @@ async function showExplore(host: UsageHost, parameters: URLSearchParams): Promis
   const { dimensions } = host;
   return await toPage(host, view, parameters, await host.readUsage(query), USAGE, (usage) => ({
     heading: "Explore",
-    main: renderExplore({ usage, dimensions, links: linksOf(host) }, view),
+    main: renderExplore({ usage, dimensions, links: linksOf(host, query) }, view),
     hasChart: isChart,
     command: `meter report --by ${query.by ?? "project"}`,
     query,
@@ -229,7 +235,7 @@ async function showModels(host: UsageHost, parameters: URLSearchParams): Promise
   const query: UsageQuery = { ...view.query, by: "model", thenBy: "provider" };
   return await toPage(host, view, parameters, await host.readUsage(query), USAGE, async (usage) => ({
     heading: "Models and prices",
-    main: renderModels({ usage, rateOf: await createRateLookup(host), links: linksOf(host) }, view),
+    main: renderModels({ usage, rateOf: await createRateLookup(host), links: linksOf(host, query) }, view),
     hasChart: false,
     command: "meter pricing list",
     query,
@@ -259,7 +265,7 @@ async function showProjects(host: UsageHost, parameters: URLSearchParams): Promi
   const query: UsageQuery = { ...view.query, by: "project", thenBy: "branch" };
   return await toPage(host, view, parameters, await host.readUsage(query), USAGE, (usage) => ({
     heading: "Projects and branches",
-    main: renderProjects({ usage, origins: host.projectOrigins(), links: linksOf(host) }, view),
+    main: renderProjects({ usage, origins: host.projectOrigins(), links: linksOf(host, query) }, view),
     hasChart: false,
     command: "meter report --by project",
     query,
@@ -279,13 +285,17 @@ async function showSavings(host: UsageHost, parameters: URLSearchParams): Promis
   };
   const { query } = view;
   return await toPage(host, view, parameters, await host.readSavings(query), SAVINGS, async (savings) => {
-    const menus = await host.readBreakdowns({ ...query, compare: "none", top: MENU_VALUES }, [
-      "project",
-      "model",
+    const { from, to } = savings.period;
+    const [menus, coverage] = await Promise.all([
+      host.readBreakdowns({ ...query, compare: "none", top: MENU_VALUES }, ["project", "model"]),
+      host.readCoverage({ from: Date.parse(from), to: Date.parse(to) }),
     ]);
     return {
       heading: "Savings",
-      main: renderSavings({ savings, menus: valueOrNull(menus) ?? [], links: linksOf(host) }, view),
+      main: renderSavings(
+        { savings, menus: valueOrNull(menus) ?? [], coverage, links: linksOf(host, query) },
+        view,
+      ),
       hasChart: savings.requests > 0,
       command: "meter savings",
     };

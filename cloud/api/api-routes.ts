@@ -69,6 +69,7 @@ import { publishedRatesSchema } from "../../core/wire/pricing-rates.ts";
 import {
   analyticsQuerySchema,
   auditEventsQuerySchema,
+  coverageQuerySchema,
   daemonTotalsQuerySchema,
   periodQuerySchema,
   promptViewsQuerySchema,
@@ -242,10 +243,10 @@ export const API_ROUTES = {
   },
   "GET /v1/workspaces/:ws/coverage": {
     summary:
-      "Show how many calls were metered and missed in a period, and when daemons did not run, by machine",
+      "Show how many calls were metered and missed in a period, and when daemons did not run, by machine and time",
     caller: "person",
     workspace: {},
-    query: periodQuerySchema,
+    query: coverageQuerySchema,
     answers: { 200: coverageSchema },
   },
   "GET /v1/workspaces/:ws/analytics": {

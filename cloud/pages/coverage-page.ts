@@ -34,7 +34,11 @@ export async function showCoverage(call: PageCall): Promise<PageAnswer> {
   const { place, workspace } = call;
   const view = readView(COVERAGE_VIEW, call.parameters, place.base);
   const period = readPagePeriod(view, place, retentionFloor("overview", reachOf(workspace, place.now)));
-  const query = new URLSearchParams({ from: formatInstant(period.from), to: formatInstant(period.to) });
+  const query = new URLSearchParams({
+    from: formatInstant(period.from),
+    to: formatInstant(period.to),
+    tz: place.zone,
+  });
   const answer = await readRoute(call, `${PATH}?${query}`, coverageSchema);
   if (!answer.ok) return answer.refusal;
   return {
@@ -42,20 +46,27 @@ export async function showCoverage(call: PageCall): Promise<PageAnswer> {
     path: PATH,
     controls: renderPeriods(view),
     main: renderCoverage(toCoverageAnswer(answer.value, period.words), view, place),
-    tools: toolsOf(call, `${PATH}?${query}`, {}),
+    tools: toolsOf(call, `${PATH}?${query}`, { hasChart: true }),
   };
 }
 
 const instantOf = (text: string | null): number | null => (text === null ? null : parseInstant(text));
 
 /** Converts the answer of the API to that of the page, which adds the kinds up as the local page does. */
-function toCoverageAnswer({ machines, ...sums }: CoverageResponse, periodWords: string): CoverageAnswer {
+function toCoverageAnswer(
+  { machines, buckets, ...sums }: CoverageResponse,
+  periodWords: string,
+): CoverageAnswer {
   const totals = machines.flatMap(({ counts }) =>
     counts.map(({ kind, count }): CoverageTotal => ({ host: null, kind: kind as CoverageKind, count })),
   );
   const { metered, seen, permille, unknown_machines: unknownMachines } = sums;
   return {
     summary: { ...summariseCoverage(totals), metered, seen, permille },
+    buckets: buckets.map(({ from, to, stopped_ms: stoppedMs, ...bucket }) => ({
+      ...bucket,
+      ...{ from: instantOf(from) ?? 0, to: instantOf(to) ?? 0, stoppedMs },
+    })),
     unknownMachines,
     machines: machines.map((machine) => ({
       name: machine.machine_name,

@@ -12,14 +12,19 @@ const MAX_CHOICES = 100;
 /** An answer to a usage query, or its problem. */
 export type UsageRead = Awaited<ReturnType<typeof readUsageAnswer>>;
 
-/** Returns a function that answers usage queries about a period: sums of all of it, with the given change. */
+/** Returns a function that answers usage queries about a period: sums of all of it without its coverage, with the given change. */
 export function askOfPeriod(
   { env: { parts }, workspace }: PageCall,
   { from, to }: Pick<PagePeriod, "from" | "to">,
 ): (change: Partial<UsageQuery>) => Promise<UsageRead> {
   const bounds = { period: { from: formatInstant(from), to: formatInstant(to) }, compare: "none" } as const;
   return (change) =>
-    readUsageAnswer(parts, workspace, { ...DEFAULT_USAGE_QUERY, ...bounds, bucket: "none", ...change });
+    readUsageAnswer(
+      parts,
+      workspace,
+      { ...DEFAULT_USAGE_QUERY, ...bounds, bucket: "none", ...change },
+      { withCoverage: false },
+    );
 }
 
 /** The values of a page's filters, and the names of those that are IDs. */

@@ -63,11 +63,12 @@ export async function showPeople(call: PageCall): Promise<PageAnswer> {
     const start = html`<p><a href="${call.place.base}${PATH}">Start again</a></p>`;
     return { ...page, main: renderState("This query is not valid", usage.detail, start), status: 400 };
   }
+  const links = linksOf(host, view.query);
   const people = listPeople(usage.value, members.value, machines.value.items);
   return {
     ...page,
     main: html`${renderUsageNotices(view)}${renderUsageChips(view)}
-<p class="quiet" data-summary>${usage.value.period.label} (${usage.value.tz}).${renderCoverageLine(usage.value.coverage, linksOf(host).coverage)}</p>${renderCaveats(usage.value, linksOf(host))}
+<p class="quiet" data-summary>${usage.value.period.label} (${usage.value.tz}).${renderCoverageLine(usage.value.coverage, links.coverage)}</p>${renderCaveats(usage.value, links)}
 ${renderPeople(call, view, usage.value, people)}`,
     tools: host.renderTools(`/usage?${printUsageQuery(query)}`, {}),
   };

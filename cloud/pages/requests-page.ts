@@ -29,6 +29,7 @@ import type { RequestSender } from "../../pages/views/shown-request.ts";
 import { createPaging } from "../routes/reads/paging.ts";
 import { readNames } from "../routes/reads/read-names.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
+import { readPeriodCoverage } from "../routes/reads/read-usage.ts";
 import { toTraceSummary } from "../routes/reads/to-trace.ts";
 import {
   findTrace,
@@ -167,18 +168,20 @@ async function readRequests(
   const after = paging.read(view.values.cursor || null);
   if (!after.ok) return after.refusal;
   const { from, to } = period;
-  const [page, total, menus] = await Promise.all([
+  const [page, total, menus, coverage] = await Promise.all([
     listTraces(parts.db, workspaceId, { from, to, after: after.value, limit: PAGE_ROWS, query }),
     // Totals go back as far as the retention of data, which can end before that of the audit log.
     from < retentionFloor("overview", reachOf(workspace, place.now)) || query.text !== null
       ? null
       : countRequests(query, askOfPeriod(call, period)),
     readFilterMenus(call, period, MENUS),
+    readPeriodCoverage(parts, workspaceId, period),
   ]);
   return {
     requests: page.rows.map(toShownRequest),
     nextCursor: paging.next(page),
     periodWords: period.words,
+    coverage,
     ...menus,
     total,
     senders: await readSenders(parts, page.rows),

@@ -10,6 +10,7 @@ import { renderNoSession, renderSession, sessionView } from "../../pages/views/s
 import { renderSessions, type SessionLine, WORKSPACE_SESSIONS_VIEW } from "../../pages/views/sessions.ts";
 import { readNames } from "../routes/reads/read-names.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
+import { readPeriodCoverage } from "../routes/reads/read-usage.ts";
 import { MAX_SESSION_REQUESTS, toSession } from "../routes/reads/sessions.ts";
 import { toTrace } from "../routes/reads/to-trace.ts";
 import { findSession, listSessions, type SessionRow } from "../store/reads/sessions.ts";
@@ -41,9 +42,10 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
     machine: machineOf(filterValue(view, "machine")),
   };
   const list = { from, to, floor, limit: MAX_SESSIONS, filter };
-  const [rows, menus] = await Promise.all([
+  const [rows, menus, coverage] = await Promise.all([
     listSessions(parts.db, workspace.workspaceId, list),
     readFilterMenus(call, period, ["project", "person", "machine"]),
+    readPeriodCoverage(parts, workspace.workspaceId, period),
   ]);
   const shown = rows.slice(0, MAX_SESSIONS);
   const format = formatOf(call);
@@ -55,6 +57,7 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
     ...menus,
     sessions: await toSessionLines(call, shown),
     periodWords: period.words,
+    coverage,
     hasMore: rows.length > MAX_SESSIONS,
     ...(period.isCut && { caveat: CUT }),
   };

@@ -6,7 +6,12 @@ import type { NameOfValue } from "../../pages/filters.ts";
 import type { UsageHost } from "../../pages/usage-host.ts";
 import type { ShowUsagePage } from "../../pages/usage-pages.ts";
 import { readNames } from "../routes/reads/read-names.ts";
-import { readSavingsAnswer, readUsageAnswer, readUsageForecast } from "../routes/reads/read-usage.ts";
+import {
+  readPeriodCoverage,
+  readSavingsAnswer,
+  readUsageAnswer,
+  readUsageForecast,
+} from "../routes/reads/read-usage.ts";
 import { hasRequests } from "../store/reads/traces.ts";
 import { readUnpricedModels } from "../store/reads/unpriced-models.ts";
 import { isCloudDimension } from "../store/reads/usage-data.ts";
@@ -45,6 +50,7 @@ export function createUsageHost(call: PageCall): UsageHost {
       return failed ?? { ok: true, value: answers.flatMap((answer) => (answer.ok ? [answer.value] : [])) };
     },
     readSavings: (query) => readSavingsAnswer(parts, workspace, inZone(query)),
+    readCoverage: (span) => readPeriodCoverage(parts, workspace.workspaceId, span),
     readForecast: (query) => readUsageForecast(parts, workspace, inZone(query)),
     nameFilters: (filters) => readNamesOfFilters(call, filters),
     firstSteps: async () =>

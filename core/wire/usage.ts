@@ -156,7 +156,14 @@ const span = {
 };
 
 /** A bucket. The first and the last are cut where the period begins and ends. */
-const bucket = v.object({ from: instant, to: instant, label: v.string(), totals: usageSumsSchema });
+const bucket = v.object({
+  from: instant,
+  to: instant,
+  label: v.string(),
+  totals: usageSumsSchema,
+  /** For how long no meter ran, in milliseconds; null if it is not known. */
+  stopped_ms: maybe(count),
+});
 
 /** A difference between the two periods, and the value that explains most of it. */
 const change = v.object({

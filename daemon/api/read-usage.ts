@@ -1,7 +1,8 @@
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
+import { findRunningGaps, type RunningTime } from "../../core/metering/coverage/running-times.ts";
 import { REPEATS_SEARCHED, savingsQuery } from "../../core/pricing/savings/answer-savings.ts";
 import { answerUsage } from "../../core/pricing/view/usage-answer.ts";
-import { planUsage, type UsagePlan } from "../../core/pricing/view/usage-plan.ts";
+import { planUsage } from "../../core/pricing/view/usage-plan.ts";
 import type { UsageNotice, UsageQuery } from "../../core/pricing/view/usage-query.ts";
 import {
   answerForecast,
@@ -9,6 +10,7 @@ import {
   planForecast,
   valuesQuery,
 } from "../../core/pricing/view/usage-reports.ts";
+import type { Millis } from "../../core/values/time.ts";
 import { findZone, type ZoneCalendar } from "../../core/values/zone.ts";
 import type { SavingsAnswer } from "../../core/wire/savings.ts";
 import {
@@ -48,8 +50,10 @@ export async function readUsageAnswer(
   const planned = planUsage(query, { now: clock.now(), zone: zoneOf(query) });
   if (!planned.ok) return planned;
   const data = await store.reports.readUsage(planned.plan, turn);
-  const coverage = readCoverage(ports, planned.plan);
-  return { ok: true, value: answerUsage(planned.plan, { ...data, coverage }, { notices }) };
+  const { period, buckets } = planned.plan;
+  const coverage = readCoverage(ports, period);
+  const stopped = buckets.length === 0 ? null : readStopped(ports, period);
+  return { ok: true, value: answerUsage(planned.plan, { ...data, coverage, stopped }, { notices }) };
 }
 
 /**
@@ -70,7 +74,7 @@ export async function readUsageBreakdowns(
   const { plan } = planned;
   const groupings = dimensions.map((by) => ({ by, thenBy: null }));
   const read = await store.reports.readUsageEach(plan, groupings, turn);
-  const coverage = readCoverage(ports, plan);
+  const coverage = readCoverage(ports, plan.period);
   const value = groupings.flatMap((grouping, at) => {
     const data = read[at];
     if (data === undefined) return [];
@@ -145,10 +149,18 @@ function zoneOf({ tz }: UsageQuery): ZoneCalendar {
   return zone;
 }
 
-function readCoverage({ store }: UsagePorts, { period }: UsagePlan): UsageAnswer["coverage"] {
-  const { metered, seen, permille, missing } = summariseCoverage(
-    store.coverage.read({ from: period.from, to: period.to }),
-  );
+/** Reads when the daemon did not run; null if no run of it is known. */
+export function readStopped({ store }: Pick<UsagePorts, "store">, period: RunningTime): RunningTime[] | null {
+  const runs = store.coverage.readRuns(period);
+  return runs.length === 0 ? null : findRunningGaps(runs, period);
+}
+
+/** Reads the coverage of a period. */
+export function readCoverage(
+  { store }: Pick<UsagePorts, "store">,
+  { from, to }: { readonly from: Millis; readonly to: Millis },
+): NonNullable<UsageAnswer["coverage"]> {
+  const { metered, seen, permille, missing } = summariseCoverage(store.coverage.read({ from, to }));
   return {
     metered,
     seen,

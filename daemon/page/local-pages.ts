@@ -178,6 +178,6 @@ async function showCoverage(ports: ApiPorts, context: Context) {
     path: "/coverage",
     controls: renderPeriods(view),
     main: renderCoverage(await readCoverage(ports, view), view, placeOf(ports)),
-    tools: renderTools({ command: "meter coverage" }),
+    tools: renderTools({ hasChart: true, command: "meter coverage" }),
   });
 }

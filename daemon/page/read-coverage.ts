@@ -1,7 +1,8 @@
 import type { Banner } from "../../core/delivery/banner/status-banner.ts";
 import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
+import type { CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
-import { findRunningGaps } from "../../core/metering/coverage/running-times.ts";
+import { measureGaps, type RunningTime } from "../../core/metering/coverage/running-times.ts";
 import {
   addProviderCommand,
   describeAddedHost,
@@ -9,10 +10,13 @@ import {
   splitAddedHosts,
 } from "../../core/metering/coverage/unlisted-hosts.ts";
 import { describeDistrust } from "../../core/operations/doctor/trust-advice.ts";
+import { cutCoverageTime } from "../../core/pricing/view/time-buckets.ts";
+import { findZone } from "../../core/values/zone.ts";
 import type { View } from "../../pages/view.ts";
-import type { CoverageAnswer, CoverageTask } from "../../pages/views/coverage.ts";
+import type { CoverageAnswer, CoverageBucket, CoverageTask } from "../../pages/views/coverage.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
-import { readLocalPeriod } from "./page-period.ts";
+import { readStopped } from "../api/read-usage.ts";
+import { localZone, readLocalPeriod } from "./page-period.ts";
 
 /** The certificate's file if the daemon does not know another one. */
 const DEFAULT_AUTHORITY_FILE = "<meter_home>/ca/ca.pem";
@@ -21,6 +25,7 @@ const DEFAULT_AUTHORITY_FILE = "<meter_home>/ca/ca.pem";
 export async function readCoverage(ports: ApiPorts, view: View): Promise<CoverageAnswer> {
   const { store, clock } = ports;
   const { from, to, words } = readLocalPeriod(view, clock.now());
+  const gaps = readStopped(ports, { from, to });
   const summary = summariseCoverage(store.coverage.read({ from, to }));
   const { unlisted, added } = splitAddedHosts(summary.unlisted, ports.isKnownHost ?? (() => false));
   const tasks: CoverageTask[] = [
@@ -37,13 +42,35 @@ export async function readCoverage(ports: ApiPorts, view: View): Promise<Coverag
   ];
   return {
     summary,
+    buckets: readBuckets(ports, { from, to }, gaps),
     gaps: store.coverage.readGaps(coverageGapKinds, { from, to }),
-    stopped: findRunningGaps(store.coverage.readRuns({ from, to }), { from, to }).toReversed(),
+    stopped: gaps?.toReversed() ?? [],
     tasks,
     periodWords: words,
     cloud: await readCloud(ports),
     restCommand: "meter coverage",
   };
+}
+
+/** Adds the calls of a period up by time. */
+function readBuckets(
+  { store }: ApiPorts,
+  period: RunningTime,
+  gaps: readonly RunningTime[] | null,
+): readonly CoverageBucket[] {
+  const zone = findZone(localZone()) ?? findZone("UTC");
+  const times = zone === null ? [] : cutCoverageTime(period, zone);
+  const stopped = gaps === null ? [] : measureGaps(gaps, times);
+  const counts = times.map((): CoverageTotal[] => []);
+  let bucket = 0;
+  for (const { at, kind, count } of store.coverage.readTimes(period)) {
+    while (at >= (times[bucket]?.to ?? at + 1)) bucket += 1;
+    counts[bucket]?.push({ host: null, kind, count });
+  }
+  return times.map((time, at) => {
+    const { metered, seen } = summariseCoverage(counts[at] ?? []);
+    return { ...time, metered, seen, stoppedMs: stopped[at] ?? null };
+  });
 }
 
 const CLOUD_STATES: Readonly<Record<Banner, string>> = {

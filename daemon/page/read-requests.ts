@@ -3,7 +3,7 @@ import { DEFAULT_USAGE_QUERY } from "../../core/pricing/view/usage-query.ts";
 import type { PagePeriod } from "../../pages/page-period.ts";
 import { type RequestsAnswer, type RequestsView, requestsSpec } from "../../pages/views/requests.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
-import { LOCAL_DIMENSIONS, readUsageAnswer } from "../api/read-usage.ts";
+import { LOCAL_DIMENSIONS, readCoverage, readUsageAnswer } from "../api/read-usage.ts";
 import { nextListCursor, parseListCursor } from "../store/list-cursor.ts";
 import type { RequestListQuery } from "../store/port/records.ts";
 import type { ReportColumn, ReportRow } from "../store/port/reports.ts";
@@ -58,6 +58,7 @@ export async function readRequests(
     requests: page.requests,
     nextCursor: nextListCursor(page),
     periodWords: period.words,
+    coverage: readCoverage(ports, period),
     choices: Object.fromEntries(MENUS.map((name, at) => [name, listChoices(lists[at] ?? [])])),
     total: await countRequests(ports, view, period),
   };

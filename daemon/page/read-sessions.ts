@@ -2,6 +2,7 @@ import { filterValue, type View } from "../../pages/view.ts";
 import type { SessionAnswer } from "../../pages/views/session.ts";
 import type { SessionLine, SessionsAnswer } from "../../pages/views/sessions.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
+import { readCoverage } from "../api/read-usage.ts";
 import type { SessionSummary } from "../store/port/sessions.ts";
 import { totalInput } from "../store/token-sums.ts";
 import { readLocalPeriod } from "./page-period.ts";
@@ -49,6 +50,7 @@ export async function readSessions(ports: ApiPorts, view: View): Promise<Session
   return {
     sessions: sessions.map(toSessionLine),
     periodWords: period.words,
+    coverage: readCoverage(ports, period),
     choices: { project: await readChoices(ports.store, "project", period) },
     hasMore: sessions.length >= MAX_SESSIONS,
   };

@@ -7,6 +7,7 @@ import { adviceOf } from "../../pages/views/request.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import {
   LOCAL_DIMENSIONS,
+  readCoverage,
   readSavingsAnswer,
   readUsageAnswer,
   readUsageBreakdowns,
@@ -37,6 +38,7 @@ export function createUsageHost(ports: ApiPorts, context: Context): UsageHost {
     readUsage: (query) => readUsageAnswer(ports, query),
     readBreakdowns: (query, dimensions) => readUsageBreakdowns(ports, query, dimensions),
     readSavings: (query) => readSavingsAnswer(ports, query),
+    readCoverage: async (span) => readCoverage(ports, span),
     readForecast: (query) => readUsageForecast(ports, query),
     nameFilters: async () => () => null,
     firstSteps: async () => (store.records.latestId() === null ? listFirstSteps(ports) : []),

@@ -7,7 +7,7 @@ import type { RunningTime } from "../../core/metering/coverage/running-times.ts"
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import { HOUR_MS, type Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
-import type { CoverageCount, CoverageStore, HourlyCoverage } from "./port/coverage.ts";
+import type { CoverageCount, CoverageStore, HourlyCoverage, TimedCoverage } from "./port/coverage.ts";
 import type { Period } from "./port/values.ts";
 import { SLOT_MS } from "./rollup-definition.ts";
 import { readThroughSeq } from "./rollups.ts";
@@ -89,6 +89,8 @@ export function createCoverageStore(
 
     readGaps: (kinds, period) => state.snapshot(() => readGaps(state, kinds, period)),
 
+    readTimes: (period) => state.snapshot(() => readTimes(state, period)),
+
     readHours: (from, maxHours) => readHours(state, from, maxHours),
 
     saveRun: ({ from, to }) =>
@@ -136,11 +138,37 @@ interface TotalRow {
   readonly lastSlot: Millis;
 }
 
+/** Returns the days of a period whose sums are stored. */
+function daysWithin(state: SqliteConnection, from: Millis, to: Millis): SummedDay[] {
+  if (readThroughSeq(state) === null) return [];
+  return readDays(state).filter((day) => day.day_from >= from && day.day_to <= to);
+}
+
+/** Sums a period by time and kind: days whose sums are stored, and the slots between them. */
+function readTimes(state: SqliteConnection, period: Period): TimedCoverage[] {
+  const [from, to] = boundsOf(period);
+  const days = daysWithin(state, from, to);
+  const slots = state.prepare<TimedCoverage>(
+    `SELECT slot AS at, kind, sum(count) AS count FROM coverage
+     WHERE slot >= ? AND slot < ? GROUP BY slot, kind`,
+  );
+  return [
+    ...readSummedRows<TimedCoverage>(
+      state,
+      `SELECT day_from AS at, kind, sum(count) AS count FROM coverage_days
+       WHERE day_from >= ? AND day_from < ? GROUP BY day_from, kind`,
+      [days[0]?.day_from ?? 0, days.at(-1)?.day_to ?? 0],
+    ),
+    ...gapsBetween(days, from, to).flatMap((gap) => slots.all(gap)),
+  ]
+    .map(({ at, kind, count }) => ({ at, kind, count }))
+    .sort((one, other) => one.at - other.at || byText(one.kind, other.kind));
+}
+
 /** Sums a period by host and kind, in order of both: days whose sums are stored, and the slots between them. */
 function readTotals(state: SqliteConnection, period: Period): TotalRow[] {
   const [from, to] = boundsOf(period);
-  const isRead = readThroughSeq(state) !== null;
-  const days = isRead ? readDays(state).filter((day) => day.day_from >= from && day.day_to <= to) : [];
+  const days = daysWithin(state, from, to);
   const rows = [
     ...sumDays(state, days[0]?.day_from ?? 0, days.at(-1)?.day_to ?? 0),
     ...gapsBetween(days, from, to).flatMap(([start, end]) => sumSlots(state, start, end)),

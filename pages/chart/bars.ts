@@ -19,8 +19,16 @@ export interface Bar {
   readonly values: readonly bigint[];
   /** The sum at the same place in the period that this one is compared with; null if there is none. */
   readonly before?: bigint | null;
-  /** Whether nothing was metered because the meter did not run. */
-  readonly isGap?: boolean;
+  /** For how long no meter ran. Absent: not at all, or it is not known. */
+  readonly gap?: BarGap;
+}
+
+/** A time in which no meter ran. */
+export interface BarGap {
+  /** Such as `not metering for 3 h`. */
+  readonly words: string;
+  /** Whether the bar's time is hatched: nothing was metered, for most of it because no meter ran. */
+  readonly isHatched: boolean;
 }
 
 export interface BarChart {
@@ -60,6 +68,7 @@ export function renderBars(chart: BarChart): Html {
     MAX_LABELS,
   );
   const isCompared = bars.some(({ before }) => before !== undefined && before !== null);
+  const hasGaps = bars.some(({ gap }) => gap?.isHatched === true);
   return html`<figure class="chart" aria-label="${chart.title}">
     <div class="plot">
       <div class="scale" aria-hidden="true"><span>${chart.format(ceiling)}</span><span>${chart.format(ceiling / 2n)}</span><span>${chart.format(0n)}</span></div>
@@ -70,7 +79,7 @@ export function renderBars(chart: BarChart): Html {
       </svg>
       <div class="axis" aria-hidden="true">${labels.map((label) => html`<span>${label}</span>`)}</div>
     </div>
-    ${series.length < 2 && !isCompared ? "" : renderLegend(series, isCompared)}
+    ${series.length < 2 && !isCompared && !hasGaps ? "" : renderLegend(series.length < 2 && !isCompared ? [] : series, isCompared, hasGaps ? `${chart.id}-hatch` : null)}
     ${renderBarTable(chart, isCompared)}
   </figure>`;
 }
@@ -93,7 +102,7 @@ function renderBar(chart: BarChart, bar: Bar, index: number, ceiling: bigint): H
       ? ""
       : html`<line class="before" x1="${percent(x)}" x2="${percent(x + width)}" y1="${percent(100 - before)}" y2="${percent(100 - before)}" />`;
   const gap =
-    bar.isGap === true && top === 100
+    bar.gap?.isHatched === true
       ? html`<rect class="gap" fill="url(#${chart.id}-hatch)" x="${percent(x)}" y="0" width="${percent(width)}" height="100%" />`
       : "";
   const drawn = html`<rect class="slot" x="${percent(x)}" y="0" width="${percent(width)}" height="100%" />${gap}${rects}${line}`;
@@ -103,21 +112,25 @@ function renderBar(chart: BarChart, bar: Bar, index: number, ceiling: bigint): H
     : html`<a href="${bar.href}" tabindex="-1"><g data-tip="${tip}">${drawn}</g></a>`;
 }
 
-function describeBar({ series, format }: BarChart, { label, values, before, isGap }: Bar): string {
+function describeBar({ series, format }: BarChart, { label, values, before, gap }: Bar): string {
   const total = sumOf(values);
   const parts = series.flatMap(({ name }, n) =>
     (values[n] ?? 0n) > 0n ? [`${name}: ${format(values[n] ?? 0n)}`] : [],
   );
   return [
-    `${label}: ${isGap === true && total === 0n ? "not metering" : format(total)}`,
+    `${label}: ${gap?.isHatched === true ? gap.words : format(total)}${gap?.isHatched === false ? `, ${gap.words}` : ""}`,
     ...(series.length > 1 ? parts.toReversed() : []),
     ...(before === undefined || before === null ? [] : [`before: ${format(before)}`]),
   ].join("\n");
 }
 
 /** Renders the names of series with their colours, in the order from the top of a bar. */
-export const renderLegend = (series: readonly BarSeries[], isCompared = false): Html =>
-  html`<ul class="legend">${series.toReversed().map(({ name, colour }) => html`<li><i class="f${colour}"></i><bdi class="name">${name}</bdi></li>`)}${isCompared ? html`<li>┄ before</li>` : ""}</ul>`;
+export const renderLegend = (
+  series: readonly BarSeries[],
+  isCompared = false,
+  hatch: string | null = null,
+): Html =>
+  html`<ul class="legend">${series.toReversed().map(({ name, colour }) => html`<li><i class="f${colour}"></i><bdi class="name">${name}</bdi></li>`)}${isCompared ? html`<li>┄ before</li>` : ""}${hatch === null ? "" : html`<li><svg class="key" aria-hidden="true" focusable="false"><rect fill="url(#${hatch})" width="100%" height="100%" /></svg>not metering</li>`}</ul>`;
 
 function renderBarTable({ id, title, heading, series, bars, render }: BarChart, isCompared: boolean): Html {
   const columns = series.length > 1;
@@ -129,8 +142,8 @@ function renderBarTable({ id, title, heading, series, bars, render }: BarChart, 
         <tbody>${bars
           .toReversed()
           .map(
-            ({ label, href, values, before, isGap }) =>
-              html`<tr><th scope="row" class="when">${href === undefined ? label : html`<a href="${href}">${label}</a>`}${isGap === true ? " (not metering)" : ""}</th>${columns ? values.map((value) => html`<td class="num">${render(value)}</td>`) : ""}<td class="num">${render(sumOf(values))}</td>${isCompared ? html`<td class="num">${before === undefined || before === null ? "–" : render(before)}</td>` : ""}</tr>`,
+            ({ label, href, values, before, gap }) =>
+              html`<tr><th scope="row" class="when">${href === undefined ? label : html`<a href="${href}">${label}</a>`}${gap === undefined ? "" : ` (${gap.words})`}</th>${columns ? values.map((value) => html`<td class="num">${render(value)}</td>`) : ""}<td class="num">${render(sumOf(values))}</td>${isCompared ? html`<td class="num">${before === undefined || before === null ? "–" : render(before)}</td>` : ""}</tr>`,
           )}</tbody>
       </table>
     </div>

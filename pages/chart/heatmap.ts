@@ -6,6 +6,8 @@ import { highestOf } from "./scale.ts";
 export interface HeatCell {
   readonly label: string;
   readonly value: bigint | null;
+  /** Such as `not metering`, if the meter did not run. */
+  readonly gap?: string;
 }
 
 const SIZE = 12;
@@ -40,10 +42,10 @@ export function renderHeatmap(
   const highest = highestOf(rows.flatMap(({ cells }) => cells.map(({ value }) => value ?? 0n)));
   const length = Math.max(1, ...rows.map(({ cells }) => cells.length));
   const [width, height] = [LABEL_WIDTH + length * SIZE, (rows.length + 1) * SIZE];
-  const renderCell = ({ label, value }: HeatCell, x: number, y: number) =>
+  const renderCell = ({ label, value, gap }: HeatCell, x: number, y: number) =>
     value === null
       ? ""
-      : html`<rect class="h${heatLevel(value, highest)}" data-tip="${label}: ${format(value)}" x="${LABEL_WIDTH + x * SIZE}" y="${y * SIZE}" width="${SIZE - 2}" height="${SIZE - 2}" rx="2" />`;
+      : html`<rect class="${gap === undefined ? `h${heatLevel(value, highest)}` : "stopped"}" data-tip="${label}: ${gap ?? format(value)}" x="${LABEL_WIDTH + x * SIZE}" y="${y * SIZE}" width="${SIZE - 2}" height="${SIZE - 2}" rx="2" />`;
   return html`<div class="heat"><svg width="${Math.round(width * SCALE)}" viewBox="0 0 ${width} ${height}" aria-hidden="true" focusable="false">${rows.map(
     ({ name, cells }, y) =>
       html`<text x="0" y="${y * SIZE + 8}">${name}</text>${cells.map((cell, x) => renderCell(cell, x, y))}`,

@@ -204,8 +204,9 @@ const createAxes = (figure) => {
 const createLegend = (figure) => {
   let x = chartLeft;
   return all(".legend li", figure).flatMap((each) => {
-    const mark = each.querySelector("i");
-    const fill = mark ? getComputedStyle(mark).backgroundColor : "none";
+    const mark = each.querySelector("i,rect");
+    const seen = mark && getComputedStyle(mark);
+    const fill = seen ? (mark.localName === "i" ? seen.backgroundColor : seen.fill) : "none";
     const text = each.textContent?.trim() ?? "";
     const left = x;
     x += 50 + text.length * 8;

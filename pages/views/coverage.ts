@@ -10,14 +10,16 @@ import type { RunningTime } from "../../core/metering/coverage/running-times.ts"
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { type Bar, renderBars } from "../chart/bars.ts";
+import { describeGap } from "../coverage-figure.ts";
 import { formatSpan } from "../figures.ts";
 import { PERIOD_VALUES, renderViewNotices } from "../filters.ts";
-import { formatPermille } from "../formats.ts";
+import { formatPermille, formatShortCount } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
 import { type PageClock, renderTime } from "../times.ts";
 import { renderCommand } from "../tools.ts";
-import type { View, ViewSpec } from "../view.ts";
+import { type View, type ViewSpec, viewHref } from "../view.ts";
 
 export const COVERAGE_VIEW: ViewSpec = {
   path: "/coverage",
@@ -51,8 +53,21 @@ export interface MachineLine {
   readonly reportedAt: Millis | null;
 }
 
+/** The calls of a part of the period. */
+export interface CoverageBucket {
+  readonly from: Millis;
+  readonly to: Millis;
+  readonly label: string;
+  readonly metered: number;
+  readonly seen: number;
+  /** For how long no meter ran, in milliseconds; null if it is not known. */
+  readonly stoppedMs: number | null;
+}
+
 export interface CoverageAnswer {
   readonly summary: CoverageSummary;
+  /** The calls by time. They add up to those of the summary. */
+  readonly buckets: readonly CoverageBucket[];
   /** The machines, if there are several. */
   readonly machines?: readonly MachineLine[];
   /** How many of them have requests whose coverage is not known. */
@@ -81,6 +96,7 @@ export function renderCoverage(answer: CoverageAnswer, view: View, clock: PageCl
   return html`${renderViewNotices(view)}
     <div id="coverage" data-live>
     ${renderFigures(summary, unknownMachines, periodWords)}
+    ${summary.seen === 0 && stopped.length === 0 ? "" : renderTimes(answer.buckets, view, clock)}
     ${machines.length === 0 ? "" : renderMachines(machines, clock)}
     ${tasks.length === 0 ? "" : renderTasks(tasks, restCommand)}
     ${stopped.length === 0 ? "" : renderStopped(stopped, clock, restCommand)}
@@ -121,6 +137,40 @@ function renderFigures(
 
 const mostOf = (missing: CoverageSummary["missing"]) =>
   missing.reduce((most, each) => (each.count > most.count ? each : most));
+
+/** What is drawn of each time, from the bottom. */
+const SERIES = [
+  { name: "Metered", colour: 0 },
+  { name: "Missed", colour: 1 },
+];
+
+/** Renders the calls by time. */
+function renderTimes(buckets: readonly CoverageBucket[], view: View, { zone }: PageClock): Html {
+  const bars = buckets.map((bucket): Bar => {
+    const { from, to, label, metered, seen } = bucket;
+    const gap = describeGap(bucket, seen);
+    const times = { period: "", from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+    return {
+      label,
+      axisLabel: label.replace(/^\d{4}-(?=\d\d-\d\d)/, ""),
+      ...(buckets.length > 1 && { href: viewHref(view, { values: times }) }),
+      values: [BigInt(metered), BigInt(seen - metered)],
+      ...(gap !== undefined && { gap }),
+    };
+  });
+  return html`<section class="panel" aria-labelledby="times-title"><div class="head"><h2 id="times-title">Calls to providers</h2><span class="quiet">${zone}</span></div>${renderBars(
+    {
+      id: "coverage-chart",
+      title: "Calls to providers",
+      heading: `Time (${zone})`,
+      series: SERIES,
+      bars,
+      ceilingIfEmpty: 10n,
+      format: formatShortCount,
+      render: formatCount,
+    },
+  )}</section>`;
+}
 
 const renderTasks = (tasks: readonly CoverageTask[], restCommand: string | null): Html =>
   html`<section class="panel" aria-labelledby="tasks-title"><div class="head"><h2 id="tasks-title">To do</h2></div>${tasks

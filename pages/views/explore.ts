@@ -8,6 +8,7 @@ import { highestOf } from "../chart/scale.ts";
 import { renderCoverageLine } from "../coverage-figure.ts";
 import { DIMENSION_NAMES } from "../dimension-names.ts";
 import { formatShare } from "../figures.ts";
+import { toRunningText } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderState } from "../states.ts";
 import {
@@ -63,7 +64,7 @@ export function renderExplore({ usage, dimensions, links }: ExploreAnswer, view:
       option("top", "top", `${query.top}`, TOPS),
     ])}
     ${renderUsageChips(view)}
-    <p class="quiet" data-summary>${METRIC_NAMES[usage.metric]}, ${usage.period.label} (${usage.tz}).${renderCoverageLine(usage.coverage, links.coverage)}</p>
+    <p class="quiet" data-summary>${METRIC_NAMES[usage.metric]}, ${toRunningText(usage.period.label)} (${usage.tz}).${renderCoverageLine(usage.coverage, links.coverage)}</p>
     ${renderCaveats(usage, links)}
     <section class="panel" aria-labelledby="explore-title"><div class="head"><h2 id="explore-title">${describeQuery(usage, isChart)}</h2>
       <nav aria-label="Table or chart"><ul class="switch">${(["table", "chart"] as const).map((each) => html`<li><a id="view-${each}" href="${usageHref(view, {}, each === "table" ? {} : { view: each })}"${isChart === (each === "chart") ? html` aria-current="true"` : ""}>${each === "table" ? "Table" : "Chart"}</a></li>`)}</ul></nav></div>

@@ -10,7 +10,7 @@ import type { UsageAnswer, UsageDimension, UsageForecast, UsageMetric } from "..
 import { type Bar, renderBars } from "../chart/bars.ts";
 import { type HeatCell, renderHeatmap } from "../chart/heatmap.ts";
 import { renderMeter } from "../chart/meter.ts";
-import { describeCoverageFigure, renderCoverageValue } from "../coverage-figure.ts";
+import { describeCoverageFigure, describeGap, renderCoverageValue } from "../coverage-figure.ts";
 import { DIMENSION_NAMES } from "../dimension-names.ts";
 import { formatChange, formatShare, renderShortCount, renderUsd } from "../figures.ts";
 import { formatShortUsd } from "../formats.ts";
@@ -217,9 +217,12 @@ export function renderUsageBars(usage: UsageAnswer, view: UsageView): Html {
   const sorted = rows.toReversed();
   const colours = assignColours(rows.map(({ key }) => key));
   const series = rows.map(({ label }, n) => ({ name: label, colour: colours[n] ?? GREY }));
-  const bars = buckets.map(({ label, from, to, totals }, at): Bar => {
+  const bars = buckets.map(({ label, from, to, totals, stopped_ms }, at): Bar => {
     const before = compared_series[at];
+    const time = { from: Date.parse(from), to: Date.parse(to), stoppedMs: stopped_ms };
+    const gap = describeGap(time, totals.requests);
     return {
+      ...(gap !== undefined && { gap }),
       label,
       axisLabel: label.replace(/^\d{4}-(?=\d\d-\d\d)/, ""),
       href: usageHref(view, { period: { from, to } }),
@@ -280,6 +283,15 @@ const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const bucketValue = (usage: UsageAnswer, at: number): bigint =>
   metricOf(parseSums(usage.buckets[at]?.totals ?? usage.totals), usage.metric) ?? 0n;
 
+/** Returns why a day has no calls, if that is because no meter ran. */
+function gapOf({ buckets }: UsageAnswer, at: number): Pick<HeatCell, "gap"> {
+  const bucket = buckets[at];
+  if (bucket === undefined) return {};
+  const { from, to, totals, stopped_ms: stoppedMs } = bucket;
+  const gap = describeGap({ from: Date.parse(from), to: Date.parse(to), stoppedMs }, totals.requests);
+  return gap?.isHatched === true ? { gap: gap.words } : {};
+}
+
 /** Draws a column per week, with a row per weekday. */
 function renderYear(year: UsageAnswer): Html {
   const rows = WEEKDAYS.map((name) => ({ name, cells: [] as HeatCell[] }));
@@ -287,7 +299,7 @@ function renderYear(year: UsageAnswer): Html {
   const first = weekdayOf(year.buckets[0]?.label ?? "1970-01-01");
   for (let day = 0; day < first; day += 1) rows[day]?.cells.push({ label: "", value: null });
   for (const [at, { label }] of year.buckets.entries()) {
-    rows[(first + at) % 7]?.cells.push({ label, value: bucketValue(year, at) });
+    rows[(first + at) % 7]?.cells.push({ label, value: bucketValue(year, at), ...gapOf(year, at) });
     if (label.endsWith("-01")) months.set(Math.floor((first + at) / 7), label.slice(0, 7));
   }
   const shown = [...months].filter((_, n) => n % 2 === 0);

@@ -14,12 +14,14 @@ import {
   USAGE_TOKENS,
   type UsageDimension,
 } from "../../core/wire/usage.ts";
+import { type CoverageFigure, renderCoverageLine } from "../coverage-figure.ts";
 import { filterName } from "../dimension-names.ts";
 import { type Choice, type NameOfValue, PERIOD_VALUES, renderChips, renderViewNotices } from "../filters.ts";
 import type { Html } from "../html.ts";
 import { type PagePlace, pageHref } from "../page-place.ts";
 import { renderEmpty } from "../states.ts";
 import { readView, type View, type ViewSpec, viewHref, viewParameters } from "../view.ts";
+import { COVERAGE_VIEW } from "./coverage.ts";
 import { columnsOf, defaultColumnsOf, parseColumns } from "./request-columns.ts";
 import { renderRequestTable } from "./request-table.ts";
 import type { RequestSender, ShownRequest } from "./shown-request.ts";
@@ -81,6 +83,8 @@ export interface RequestsAnswer {
   /** Null on the last page. */
   readonly nextCursor: string | null;
   readonly periodWords: string;
+  /** Of the period, whatever the filters. */
+  readonly coverage: CoverageFigure;
   /** Values of filters that were seen in the period, by name. */
   readonly choices: Readonly<Record<string, readonly string[]>>;
   /** How many requests match, with the view's filters; null if that was not counted. */
@@ -102,13 +106,13 @@ const SORT_NAMES: Readonly<Record<string, string>> = {
 
 /** Renders the list of requests: the latest first, or those with the most of something. */
 export function renderRequests(answer: RequestsAnswer, view: RequestsView, place: PagePlace): Html {
-  const { requests, nextCursor, senders, nameOf, caveat } = answer;
+  const { requests, nextCursor, senders, nameOf, caveat, coverage } = answer;
   const isByTime = view.query.sort === "time";
   return html`${renderViewNotices(view)}
     ${renderControls(answer, view)}
     ${renderChips(view, nameOf)}
     ${caveat === undefined ? "" : html`<div class="notice" role="note">${caveat}</div>`}
-    <p class="quiet" data-summary>${describeCount(answer, view)}</p>
+    <p class="quiet" data-summary>${describeCount(answer, view)}.${renderCoverageLine(coverage, viewHref(view, { spec: COVERAGE_VIEW }))}</p>
     <div id="list" data-live>${
       requests.length === 0
         ? renderEmpty(view, "requests", nameOf)

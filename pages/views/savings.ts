@@ -5,6 +5,7 @@ import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { SavingsAnswer } from "../../core/wire/savings.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { renderBars } from "../chart/bars.ts";
+import { type CoverageFigure, renderCoverageLine } from "../coverage-figure.ts";
 import { formatShare, renderShortCount, renderUsd } from "../figures.ts";
 import { formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
@@ -26,7 +27,8 @@ export interface SavingsPageAnswer {
   readonly savings: SavingsAnswer;
   /** The same period by project and by model, for the filters. */
   readonly menus: readonly UsageAnswer[];
-  readonly links: Pick<CaveatLinks, "requests">;
+  readonly coverage: CoverageFigure;
+  readonly links: CaveatLinks;
 }
 
 /** What a finding is called. Other kinds are shown by their code. */
@@ -38,7 +40,7 @@ const KIND_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Renders what could cost less, and what prompt caches saved. */
-export function renderSavings({ savings, menus, links }: SavingsPageAnswer, view: UsageView): Html {
+export function renderSavings({ savings, menus, coverage, links }: SavingsPageAnswer, view: UsageView): Html {
   return html`${renderUsageNotices(view)}
     ${renderUsageMenus(
       view,
@@ -53,7 +55,7 @@ export function renderSavings({ savings, menus, links }: SavingsPageAnswer, view
       ),
     )}
     ${renderUsageChips(view)}
-    <div id="summary" data-live><p class="quiet" data-summary>${savings.period.label} (${savings.tz}). ${summarise(savings)}</p>
+    <div id="summary" data-live><p class="quiet" data-summary>${savings.period.label} (${savings.tz}). ${summarise(savings)}${renderCoverageLine(coverage, links.coverage)}</p>
     ${savings.requests === 0 ? "" : renderFigures(savings)}
     ${renderCaveats(savings)}</div>
     ${savings.requests === 0 ? renderNothing(view) : html`${renderChart(savings, view)}${renderFindings(savings, links)}`}`;

@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import type { CostSplit } from "../../core/pricing/cost-split.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { type CoverageFigure, renderCoverageLine } from "../coverage-figure.ts";
 import { formatShare, formatSpan, renderUsd } from "../figures.ts";
 import {
   type NameOfValue,
@@ -16,6 +17,7 @@ import type { PagePlace } from "../page-place.ts";
 import { renderEmpty, renderState } from "../states.ts";
 import { renderTime } from "../times.ts";
 import { type View, type ViewSpec, viewHref } from "../view.ts";
+import { COVERAGE_VIEW } from "./coverage.ts";
 import { sessionHref } from "./links.ts";
 import type { RequestSender } from "./shown-request.ts";
 
@@ -54,6 +56,8 @@ export interface SessionLine {
 export interface SessionsAnswer {
   readonly sessions: readonly SessionLine[];
   readonly periodWords: string;
+  /** Of the period, whatever the filters. */
+  readonly coverage: CoverageFigure;
   readonly choices: Readonly<Record<string, readonly string[]>>;
   /** The names of people and machines, whose values are IDs. */
   readonly nameOf?: NameOfValue;
@@ -77,13 +81,13 @@ const ORDERS: Readonly<Record<string, (one: SessionLine, other: SessionLine) => 
 
 /** Renders sessions with their costs. */
 export function renderSessions(answer: SessionsAnswer, view: View, place: PagePlace): Html {
-  const { sessions, hasMore, periodWords, nameOf, caveat } = answer;
+  const { sessions, hasMore, periodWords, nameOf, caveat, coverage } = answer;
   const sorted = sessions.toSorted(ORDERS[view.values.sort ?? "latest"]);
   return html`${renderViewNotices(view)}
     ${renderFilterMenus(answer, view)}
     ${renderChips(view, nameOf)}
     ${caveat === undefined ? "" : html`<div class="notice" role="note">${caveat}</div>`}
-    <p class="quiet" data-summary>${hasMore ? `The latest ${sessions.length} sessions` : formatQuantity(sessions.length, "session")}, ${periodWords}</p>
+    <p class="quiet" data-summary>${hasMore ? `The latest ${sessions.length} sessions` : formatQuantity(sessions.length, "session")}, ${periodWords}.${renderCoverageLine(coverage, viewHref(view, { spec: COVERAGE_VIEW }))}</p>
     <div id="list" data-live>${
       sessions.length > 0
         ? html`<section class="panel">${renderTable(sorted, view, place)}</section>`

@@ -1,13 +1,21 @@
 import type { Browser, BrowserContext, BrowserContextOptions } from "playwright-core";
 import { serve } from "../../adapters/http/serve.ts";
+import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
+import { MAX_COVERAGE_ITEMS } from "../../core/wire/coverage.ts";
 import { batch, createRig, json, record, START } from "../cloud/kit/cloud-rig.ts";
 import { pgliteEngine } from "../cloud/kit/engines.ts";
 import { sendBody } from "../cloud/kit/stored-body.ts";
 import { sampleRecord } from "../daemon/store/sample-records.rig.ts";
 import { removeHome, startMeter } from "../end-to-end/meter-process.rig.ts";
-import { createFilledHome, sampleMonths, sampleSessions } from "./sample-home.rig.ts";
+import {
+  createFilledHome,
+  sampleCoverage,
+  sampleMonths,
+  sampleRuns,
+  sampleSessions,
+} from "./sample-home.rig.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -100,6 +108,33 @@ function toSent(id: string, each: RequestRecord): Record<string, unknown> {
   });
 }
 
+/** States what the machine counted, and when it ran. */
+async function stateCoverage(
+  send: (body: unknown) => Promise<Response>,
+  records: readonly RequestRecord[],
+): Promise<void> {
+  const byHour = Map.groupBy(sampleCoverage(records, START), ({ at }) => Math.floor(at / HOUR_MS) * HOUR_MS);
+  const hours = [...byHour].map(([hour, counts]) => {
+    const { metered, seen } = summariseCoverage(counts);
+    const byKind = [...Map.groupBy(counts, ({ kind }) => kind)];
+    const sums = byKind.map(([kind, own]) => ({
+      kind,
+      count: own.reduce((all, { count }) => all + count, 0),
+    }));
+    return { hour: new Date(hour).toISOString(), metered, seen, counts: sums };
+  });
+  const runs = sampleRuns(START).map(({ from, to }) => ({
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+  }));
+  const stated = { daemon_version: "1", as_of: new Date(START).toISOString(), queued: 0 };
+  for (let at = 0; at < hours.length; at += MAX_COVERAGE_ITEMS) {
+    const part = hours.slice(at, at + MAX_COVERAGE_ITEMS);
+    const answer = await send({ ...stated, hours: part, runs });
+    if (answer.status !== 200) throw new Error(await answer.text());
+  }
+}
+
 /** Starts a cloud with one workspace, of which the person owns the organisation. */
 export async function startCloudHost(withHostile: boolean): Promise<PageHostRig> {
   let app: { fetch: Parameters<typeof serve>[0] } | null = null;
@@ -123,6 +158,7 @@ export async function startCloudHost(withHostile: boolean): Promise<PageHostRig>
     const answer = await json(rig.call("POST", "/v1/requests/batch", workspace.token, batch(...sent)));
     if (answer.accepted !== sent.length) throw new Error(JSON.stringify(answer).slice(0, 500));
   }
+  await stateCoverage((body) => rig.call("POST", "/v1/daemon/coverage", workspace.token, body), records);
   const seen = { provider: "anthropic", account: "c".repeat(32), unit: "share" };
   const at = (hours: number) => new Date(START + hours * HOUR_MS).toISOString();
   await rig.call("POST", "/v1/daemon/limits", workspace.token, {

@@ -1,7 +1,9 @@
 import { createSqliteOpener } from "../../adapters/sqlite/open-sqlite.ts";
 import { databaseFile } from "../../cli/home/database-file.ts";
+import type { RunningTime } from "../../core/metering/coverage/running-times.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import { openStore } from "../../daemon/store/open-store.ts";
+import type { CoverageCount } from "../../daemon/store/port/coverage.ts";
 import { sampleRecord } from "../daemon/store/sample-records.rig.ts";
 import { createHome } from "../end-to-end/meter-process.rig.ts";
 
@@ -17,14 +19,43 @@ const models = [
 const projects = ["acme-web", "acme-web", "billing-service", "research/notes", "misc"];
 const clients = ["claude", "codex", "python3", "node", null];
 
+/** When the meter did not run: two whole days, and some hours. No request began in the former. */
+const OFF = [
+  [13 * 24, 11 * 24],
+  [5 * 24 + 3, 5 * 24],
+] as const;
+
+/** Returns when the meter ran. */
+export function sampleRuns(now: number): RunningTime[] {
+  const edges = [70 * 24, ...OFF.flat(), 0].map((hours) => now - hours * HOUR_MS);
+  return edges.flatMap((from, n) => (n % 2 === 0 ? [{ from, to: edges[n + 1] ?? now }] : []));
+}
+
+/** Returns what the meter counted: each request, and calls that it missed or read in part. */
+export function sampleCoverage(records: readonly RequestRecord[], now: number): CoverageCount[] {
+  const openai = { host: "api.openai.com" };
+  const call = { method: "POST", path: "/v1/a_rather_long/path/{id}/with_many_words/and_segments" };
+  return [
+    ...records.map(({ requestedAt }): CoverageCount => {
+      return { at: requestedAt, host: "api.anthropic.com", kind: "metered", count: 1 };
+    }),
+    { ...openai, at: now - HOUR_MS, kind: "unknown_path", count: 4, call },
+    { ...openai, at: now - 8 * 24 * HOUR_MS, kind: "unknown_path", count: 2, call },
+    { ...openai, at: now - 3 * 24 * HOUR_MS, kind: "tunnelled_http2_only", count: 2 },
+    { ...openai, at: now - HOUR_MS, kind: "without_usage", count: 3 },
+  ];
+}
+
 /** Two months of work, the same in every run except for the date. */
 export function sampleMonths(now: number): RequestRecord[] {
   return Array.from({ length: 900 }, (_, n) => {
     const [provider, model, cost] = models[(n * 7) % models.length] as (typeof models)[number];
     const failed = n % 41 === 0;
     const factor = BigInt(1 + ((n * n) % 37));
+    const age = Math.floor((n ** 1.15 * 1.05 + (n % 5)) * HOUR_MS * 0.55) + 60_000;
+    const isOff = age >= OFF[0][1] * HOUR_MS && age < OFF[0][0] * HOUR_MS;
     return sampleRecord({
-      requestedAt: now - Math.floor((n ** 1.15 * 1.05 + (n % 5)) * HOUR_MS * 0.55) - 60_000,
+      requestedAt: now - age + (isOff ? 2 * 24 * HOUR_MS : 0),
       provider,
       model,
       requestedModel: model,
@@ -99,22 +130,8 @@ export async function createFilledHome(
   const home = createHome(config);
   const store = await openStore(createSqliteOpener(), databaseFile(home));
   try {
-    store.insertBatch({
-      records,
-      bodies: [],
-      coverage: [
-        { at: now - HOUR_MS, host: "api.anthropic.com", kind: "metered", count: records.length },
-        {
-          at: now - HOUR_MS,
-          host: "api.openai.com",
-          kind: "unknown_path",
-          count: 6,
-          call: { method: "POST", path: "/v1/a_rather_long/path/{id}/with_many_words/and_segments" },
-        },
-        { at: now - HOUR_MS, host: "api.openai.com", kind: "tunnelled_http2_only", count: 2 },
-        { at: now - HOUR_MS, host: "api.openai.com", kind: "without_usage", count: 3 },
-      ],
-    });
+    store.insertBatch({ records, bodies: [], coverage: sampleCoverage(records, now) });
+    for (const run of sampleRuns(now)) store.coverage.saveRun(run);
   } finally {
     store.close();
   }

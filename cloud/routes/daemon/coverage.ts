@@ -1,6 +1,17 @@
+import { measureGaps } from "../../../core/metering/coverage/running-times.ts";
+import { cutCoverageTime } from "../../../core/pricing/view/time-buckets.ts";
+import { findZone } from "../../../core/values/zone.ts";
 import { formatInstant, formatInstantOrNull } from "../../../core/wire/instant.ts";
+import { problem } from "../../http/problem.ts";
 import { saveCoverage } from "../../store/coverage.ts";
-import { permilleOf, readCoverage, type StoredCoverage, sumMachines } from "../../store/reads/coverage.ts";
+import {
+  findStopped,
+  permilleOf,
+  readCoverage,
+  type StoredCoverage,
+  sumCoverageBuckets,
+  sumMachines,
+} from "../../store/reads/coverage.ts";
 import type { ApiHandlers } from "../api-call.ts";
 import { parsePeriod } from "../reads/read-period.ts";
 
@@ -14,8 +25,26 @@ export const coverageHandlers = {
     const period = parsePeriod("overview", query, workspace, parts.clock.now());
     if (!period.ok) return period.refusal;
     const { from, to, stated } = period.value;
-    const machines = await readCoverage(parts.db, workspace.workspaceId, { from, to }, "all");
-    return answer(200, { ...stated, ...sumMachines(machines), machines: machines.map(toMachine) });
+    const zone = findZone(query.tz ?? "UTC");
+    if (zone === null)
+      return problem("wrong_shape", { errors: [{ field: "tz", problem: "must be a time zone" }] });
+    const buckets = cutCoverageTime({ from, to }, zone);
+    const [machines, sums] = await Promise.all([
+      readCoverage(parts.db, workspace.workspaceId, { from, to }, "all"),
+      sumCoverageBuckets(parts.db, workspace.workspaceId, buckets),
+    ]);
+    const gaps = findStopped(machines, { from, to });
+    const stopped = gaps === null ? [] : measureGaps(gaps, buckets);
+    return answer(200, {
+      ...stated,
+      ...sumMachines(machines),
+      machines: machines.map(toMachine),
+      buckets: buckets.map((bucket, at) => ({
+        ...{ from: formatInstant(bucket.from), to: formatInstant(bucket.to), label: bucket.label },
+        ...{ metered: sums[at]?.metered ?? 0, seen: sums[at]?.seen ?? 0 },
+        stopped_ms: stopped[at] ?? null,
+      })),
+    });
   },
 } satisfies Partial<ApiHandlers>;
 

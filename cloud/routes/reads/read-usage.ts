@@ -21,7 +21,13 @@ import type { UsageAnswer, UsageDimension, UsageForecast, UsageValues } from "..
 import { readSavings } from "../../../pages/read-savings.ts";
 import type { ProblemCode } from "../../http/problem.ts";
 import type { CloudParts } from "../../ports.ts";
-import { readCoverage, sumCounts, sumMachines } from "../../store/reads/coverage.ts";
+import {
+  findStopped,
+  readCoverage,
+  type StoredCoverage,
+  sumCounts,
+  sumMachines,
+} from "../../store/reads/coverage.ts";
 import { findRepeats } from "../../store/reads/savings.ts";
 import {
   countUnsummedDays,
@@ -30,6 +36,7 @@ import {
   sourceOf,
 } from "../../store/reads/usage-data.ts";
 import { readMachineNames } from "../../store/reads/usage-reports.ts";
+import type { Span } from "../../store/reads/usage-spans.ts";
 import type { WorkspaceAccess } from "../../store/workspaces.ts";
 import { readNames } from "./read-names.ts";
 import { reachOf } from "./read-period.ts";
@@ -56,19 +63,23 @@ export async function readUsageAnswer(
   const read = await readPlan(parts, workspace, planUsage(query, factsOf(parts, workspace, query)));
   if (!read.ok) return read;
   const { plan, data, nameOf } = read.value;
-  const coverage = withCoverage ? await readPeriodCoverage(parts, workspace.workspaceId, plan.period) : null;
-  return { ok: true, value: answerUsage(plan, { ...data, coverage }, { nameOf }) };
+  if (!withCoverage) return { ok: true, value: answerUsage(plan, { ...data, coverage: null }, { nameOf }) };
+  const { period, buckets } = plan;
+  const detail = buckets.length === 0 ? "missing" : "running";
+  const machines = await readCoverage(parts.db, workspace.workspaceId, period, detail);
+  const coverage = sumCoverage(machines);
+  const stopped = findStopped(machines, period);
+  return { ok: true, value: answerUsage(plan, { ...data, coverage, stopped }, { nameOf }) };
 }
 
 /** Reads the coverage of a period over all machines. */
-async function readPeriodCoverage(
-  { db }: CloudParts,
-  workspaceId: string,
-  { from, to }: UsagePlan["period"],
-): Promise<UsageAnswer["coverage"]> {
-  const machines = await readCoverage(db, workspaceId, { from, to }, "missing");
-  return { ...sumMachines(machines), missing: [...summariseCoverage(sumCounts(machines)).missing] };
-}
+export const readPeriodCoverage = async ({ db }: CloudParts, workspaceId: string, { from, to }: Span) =>
+  sumCoverage(await readCoverage(db, workspaceId, { from, to }, "missing"));
+
+const sumCoverage = (machines: readonly StoredCoverage[]) => ({
+  ...sumMachines(machines),
+  missing: [...summariseCoverage(sumCounts(machines)).missing],
+});
 
 /** Lists the values of a dimension among the requests of a query's period and filters. */
 export async function readUsageValues(

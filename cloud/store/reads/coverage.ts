@@ -1,7 +1,11 @@
 import { sql, type Transaction } from "kysely";
 import type { CoverageKind, CoverageTotal } from "../../../core/metering/coverage/coverage-kinds.ts";
 import { type CoverageState, findCoverageState } from "../../../core/metering/coverage/fleet-coverage.ts";
-import { findRunningGaps, type RunningTime } from "../../../core/metering/coverage/running-times.ts";
+import {
+  findRunningGaps,
+  findSharedGaps,
+  type RunningTime,
+} from "../../../core/metering/coverage/running-times.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import { formatCalendarDate, formatInstant } from "../../../core/wire/instant.ts";
 import type { CloudDatabase } from "../open-database.ts";
@@ -27,12 +31,14 @@ export interface StoredCoverage {
   readonly seen: number;
   readonly counts: readonly KindCount[];
   readonly gaps: readonly RunningTime[];
+  /** When its daemon ran. */
+  readonly runs: readonly RunningTime[];
   /** Whether it had requests whose coverage is not known. */
   readonly isUnknown: boolean;
 }
 
-/** What is read of each machine: everything, or only what the sums lack. */
-export type CoverageDetail = "all" | "missing";
+/** What is read of each machine: everything, what the sums lack, or this with the running times. */
+export type CoverageDetail = "all" | "missing" | "running";
 
 /** Returns the metered calls in tenths of a percent of the seen ones, rounded down; null if none was seen. */
 export const permilleOf = (metered: number, seen: number): number | null =>
@@ -63,7 +69,39 @@ export const sumCounts = (machines: readonly Pick<StoredCoverage, "counts">[]): 
     count: own.reduce((sum, { count }) => sum + count, 0),
   }));
 
-/** Reads the coverage of a workspace's machines in a period, by name. With `missing`, there are no gaps. */
+/** Returns when no machine ran, the earliest first; null if that is not known of all machines with requests. */
+export const findStopped = (machines: readonly StoredCoverage[], span: Span): RunningTime[] | null =>
+  machines.some(({ isUnknown }) => isUnknown) || machines.every(({ runs }) => runs.length === 0)
+    ? null
+    : findSharedGaps(
+        machines.map(({ runs }) => runs),
+        span,
+      );
+
+/** Adds up the hours of all machines by the bucket that each begins in. Buckets are in order, without gaps. */
+export async function sumCoverageBuckets(
+  db: CloudDatabase,
+  workspaceId: string,
+  buckets: readonly Span[],
+): Promise<readonly { readonly metered: number; readonly seen: number }[]> {
+  const [first, last] = [buckets[0], buckets.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const starts = sql.join(buckets.map(({ from }) => sql`${formatInstant(from)}::timestamptz`));
+  const { rows } = await inReadScope(db, { workspaceId }, (trx) =>
+    sql<{ bucket: number; metered: string; seen: string }>`
+      select width_bucket(h.hour, array[${starts}]) as bucket, sum(h.metered) as metered, sum(h.seen) as seen
+      from coverage_hours h where ${within(workspaceId, { from: first.from, to: last.to })} group by 1`.execute(
+      trx,
+    ),
+  );
+  const sums = new Map(rows.map((row) => [row.bucket - 1, row]));
+  return buckets.map((_, at) => ({
+    metered: Number(sums.get(at)?.metered ?? 0),
+    seen: Number(sums.get(at)?.seen ?? 0),
+  }));
+}
+
+/** Reads the coverage of a workspace's machines in a period, by name. With `missing`, there are no running times and no gaps. */
 export async function readCoverage(
   db: CloudDatabase,
   workspaceId: string,
@@ -77,7 +115,8 @@ export async function readCoverage(
     }));
     const sums = await readSums(trx, workspaceId, span);
     const counts = await readCounts(trx, workspaceId, span, detail);
-    const runs = detail === "all" ? await readRuns(trx, workspaceId, span) : new Map<string, RunningTime[]>();
+    const runs =
+      detail === "missing" ? new Map<string, RunningTime[]>() : await readRuns(trx, workspaceId, span);
     const silent = machines.filter(({ state, lastSeenAt }) => state !== "current" && lastSeenAt !== null);
     const lastDays = await readLastDays(
       trx,
@@ -92,6 +131,7 @@ export async function readCoverage(
         ...machine,
         ...(sums.get(machineId) ?? { metered: 0, seen: 0 }),
         counts: counts.get(machineId) ?? [],
+        runs: runs.get(machineId) ?? [],
         gaps: findRunningGaps(runs.get(machineId) ?? [], span),
         isUnknown: lastDay !== undefined && lastDay >= formatCalendarDate(reportedAt ?? 0),
       };

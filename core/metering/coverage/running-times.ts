@@ -42,3 +42,32 @@ export function findRunningGaps(
     .map((gap) => ({ from: Math.max(gap.from, from ?? gap.from), to: Math.min(gap.to, to ?? gap.to) }))
     .filter((gap) => gap.from < gap.to);
 }
+
+/**
+ * Returns the times within a period in which no machine ran: at least one of them is known to have stopped, and none is known to
+ * have run. Each machine has its runs.
+ */
+export function findSharedGaps(
+  machines: readonly (readonly RunningTime[])[],
+  period: { readonly from: Millis; readonly to: Millis },
+): RunningTime[] {
+  const own = machines.flatMap((runs) => findRunningGaps(runs, period));
+  // Between the last run of one machine and the first one of another, it is unknown whether either ran.
+  return findRunningGaps(machines.flat(), period).filter(({ from, to }) =>
+    own.some((gap) => gap.from <= from && gap.to >= to),
+  );
+}
+
+/** Returns how long each span is within gaps, in milliseconds. Both are in order, and neither overlap. */
+export function measureGaps(gaps: readonly RunningTime[], spans: readonly RunningTime[]): number[] {
+  let first = 0;
+  return spans.map(({ from, to }) => {
+    while ((gaps[first]?.to ?? to) <= from) first += 1;
+    let ms = 0;
+    for (const gap of gaps.slice(first)) {
+      if (gap.from >= to) break;
+      ms += Math.min(gap.to, to) - Math.max(gap.from, from);
+    }
+    return ms;
+  });
+}

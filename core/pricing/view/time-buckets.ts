@@ -55,6 +55,12 @@ export function cutTime({ from, to }: Span, unit: TimeUnit, zone: ZoneCalendar):
   return unit === "15m" || unit === "hour" ? nameRepeated(buckets, zone) : buckets;
 }
 
+/** Cuts a period into the buckets of coverage, which is counted by hour: those of `auto`, and hours for one day. */
+export function cutCoverageTime(span: Span, zone: ZoneCalendar): TimeBucket[] {
+  const unit = unitFor("auto", span, zone) as TimeUnit;
+  return cutTime(span, unit === "15m" ? "hour" : unit, zone);
+}
+
 /** Returns where the bucket that contains the instant ends. */
 function endOf(at: Millis, unit: TimeUnit, zone: ZoneCalendar): Millis {
   if (unit === "15m") return (Math.floor(at / QUARTER_MS) + 1) * QUARTER_MS;

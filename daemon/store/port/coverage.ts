@@ -23,6 +23,14 @@ export interface HourlyCoverage {
   readonly count: number;
 }
 
+/** A coverage counter of a day or a quarter of an hour, summed over all hosts. */
+export interface TimedCoverage {
+  /** When it begins. */
+  readonly at: Millis;
+  readonly kind: CoverageKind;
+  readonly count: number;
+}
+
 /** The coverage counters, one per host, kind and quarter of an hour. */
 export interface CoverageStore {
   /** Adds to the counters in one transaction. Not idempotent. */
@@ -37,6 +45,11 @@ export interface CoverageStore {
    * frequent first. What was counted without a call, or whose call is no longer stored, has a row without one.
    */
   readGaps(kinds: readonly CoverageKind[], period: Period): CoverageGap[];
+  /**
+   * Returns the counters that begin in the period, summed over all hosts: of a whole day of the machine's zone or of a quarter of an
+   * hour, in order. They add up to those of `read()`.
+   */
+  readTimes(period: Period): TimedCoverage[];
   /** Returns the sums of the first `maxHours` hours that have counters and begin at `from` or later, in order. */
   readHours(from: Millis, maxHours: number): HourlyCoverage[];
   /** Stores a run of the daemon. Replaces the one that began at the same time. */

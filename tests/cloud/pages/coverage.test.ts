@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { HOUR_MS } from "../../../core/values/time.ts";
+import { type CoverageAnswer, coverageSchema } from "../../../core/wire/coverage.ts";
+import { parseWire } from "../../../core/wire/parse.ts";
 import {
   batch,
   type CloudRig,
@@ -71,11 +73,18 @@ describeOnEngines("the page of coverage", (engine) => {
 
   it("shows what was metered and missed, by machine, and when the meter was not running", async () => {
     const page = await read(workspace, member, "/coverage?period=7d");
-    assert.match(page, /990 of 1,000 calls to providers were metered, Last 7 days/);
+    assert.match(page, /990 of 1,000 calls to providers were metered, last 7 days/);
     assert.match(page, /<dd class="value warn">99%<\/dd><dd>not every call<\/dd>/);
     assert.match(page, /<summary>10 requests to unknown paths<\/summary>/);
     assert.match(page, /<summary>3 responses without usage<\/summary>/);
     assert.match(page, /1 time, 3 h in all/);
+    // The chart has the calls by time, and when no machine ran.
+    assert.match(page, /data-tip="2026-11-21 10:00: 1K\nMissed: 10\nMetered: 990"/);
+    assert.match(page, />2026-11-21 07:00<\/a> \(not metering\)<\/th>/);
+    assert.match(
+      await read(workspace, member, "?period=7d"),
+      />2026-11-21 07:00<\/a> \(not metering\)<\/th>/,
+    );
     assert.match(page, /4 calls and connections to hosts that look like language model APIs/);
     assert.match(page, /<span class="warn">99%<\/span>/);
     // A kind that this version does not know is not named.
@@ -88,15 +97,68 @@ describeOnEngines("the page of coverage", (engine) => {
   });
 
   it("stands beside the totals of the other pages", async () => {
-    for (const path of ["", "/explore", "/projects", "/models", "/people"]) {
+    for (const path of [
+      "",
+      "/explore",
+      "/projects",
+      "/models",
+      "/people",
+      "/requests",
+      "/sessions",
+      "/savings",
+    ]) {
       const page = await read(workspace, member, `${path}?period=7d`);
-      assert.match(page, new RegExp(`<a href="/w/${workspace.id}/coverage" class="">99%</a>`), path);
-      assert.match(page, /10 calls were seen and not metered\. <a href="[^"]+\/coverage">Show<\/a>/, path);
+      assert.match(
+        page,
+        new RegExp(`<a href="/w/${workspace.id}/coverage\\?period=7d" class="">99%</a>`),
+        path,
+      );
+      if (!["/requests", "/sessions", "/savings"].includes(path))
+        assert.match(
+          page,
+          /10 calls were seen and not metered\. <a href="[^"]+\/coverage\?period=7d">Show<\/a>/,
+          path,
+        );
     }
     assert.match(await read(workspace, member, "/statement/2026-11"), /99%: 990 of 1,000 calls/);
     const machines = await read(workspace, member, "/machines");
     assert.match(machines, /<span class="warn">99%<\/span><span class="sub">7 waiting<\/span>/);
     assert.match(machines, /not running for 3 h until <time/);
+  });
+
+  it("adds up by time, in days of the zone that is asked for", async () => {
+    const path = `/v1/workspaces/${workspace.id}/coverage`;
+    for (const query of [
+      "",
+      "?tz=Asia/Kathmandu",
+      `?from=${at(-40)}&to=${at(-1)}`,
+      `?from=${at(-2)}&to=${at(1)}`,
+    ]) {
+      const answer = await json(rig.call("GET", path + query, member.token));
+      assert.ok(parseWire(coverageSchema, answer).ok, query);
+      const { buckets, metered, seen } = answer as CoverageAnswer;
+      assert.deepEqual([metered, seen], [990, 1_000], query);
+      assert.equal(
+        buckets.reduce((sum, each) => sum + each.metered, 0),
+        metered,
+        query,
+      );
+      assert.equal(
+        buckets.reduce((sum, each) => sum + each.seen, 0),
+        seen,
+        query,
+      );
+      for (const [n, { from }] of buckets.entries())
+        assert.equal(from, n === 0 ? answer.from : buckets[n - 1]?.to);
+      // Three hours between two runs.
+      const stopped = query.endsWith(at(1)) ? 0 : 3 * HOUR_MS;
+      assert.equal(
+        buckets.reduce((sum, each) => sum + (each.stopped_ms ?? 0), 0),
+        stopped,
+        query,
+      );
+    }
+    assert.equal((await rig.call("GET", `${path}?tz=Mars`, member.token)).status, 422);
   });
 
   it("never shows an unknown coverage as whole", async () => {

@@ -138,7 +138,21 @@ describeOnEngines("savings", (engine) => {
         const records = await send(workspace, requests);
         const local = await openApi({ clock: createManualClock(START) });
         try {
-          local.store.insertBatch({ records, bodies: [], coverage: [] });
+          // Both know the coverage of the machine.
+          const hour = Math.floor((START - HOUR) / HOUR) * HOUR;
+          const [metered, at] = [records.length, new Date(hour).toISOString()];
+          const counted = { hour: at, metered, seen: metered, counts: [{ kind: "metered", count: metered }] };
+          const stated = {
+            ...{ daemon_version: "1", as_of: new Date(START).toISOString() },
+            ...{ hours: [counted], runs: [] },
+          };
+          const upload = await rig.call("POST", "/v1/daemon/coverage", workspace.token, stated);
+          assert.equal(upload.status, 200);
+          local.store.insertBatch({
+            records,
+            bodies: [],
+            coverage: [{ at: hour, host: "api.example.com", kind: "metered", count: metered }],
+          });
           for (const query of QUERIES) {
             const here = (await (await local.ask(`/v1/savings?${query}`)).json()) as SavingsAnswer;
             const there = (await json(get(query))) as SavingsAnswer;

@@ -276,11 +276,38 @@ describe("the local dashboard", () => {
       store.coverage.saveRun({ from: noon - 9 * hour, to: noon - 8 * hour });
       store.coverage.saveRun({ from: noon - 6.5 * hour, to: noon });
     }, "/coverage");
+    assert.match(
+      text,
+      />2026-05-12<\/a> \(not metering for 1 h 30 min\)<\/th><td class="num">2<\/td><td class="num">0<\/td>/,
+    );
     assert.match(text, /When the meter was not running<\/h2><span class="quiet">1 time, 1 h 30 min in all/);
     assert.match(
       text,
       /<time datetime="2026-05-12T04:00:00.000Z">.+<time datetime="2026-05-12T05:30:00.000Z">/,
     );
+  });
+
+  it("hatches the days on which the meter was not running, and says so in the table of the chart", async () => {
+    const day = 86_400_000;
+    const fill: Parameters<typeof pageOf>[0] = (store) => {
+      store.records.insert([
+        sampleRecord({ requestedAt: noon }),
+        sampleRecord({ requestedAt: noon - 6 * day }),
+      ]);
+      store.coverage.saveRun({ from: noon - 7 * day, to: noon - 5 * day });
+      store.coverage.saveRun({ from: noon - day, to: noon });
+    };
+    for (const path of ["/", "/explore?view=chart", "/coverage"]) {
+      const { text } = await pageOf(fill, path);
+      assert.ok((text.match(/class="gap" fill="url\(#[\w-]+-hatch\)"/g)?.length ?? 0) >= 3, path);
+      assert.match(text, /data-tip="2026-05-09: not metering["\n]/, path);
+      assert.match(text, />2026-05-09<\/a> \(not metering\)<\/th>/, path);
+      assert.match(text, />2026-05-10<\/a> \(not metering\)<\/th>/, path);
+      // The meter ran on this day, and saw no call.
+      assert.match(text, />2026-05-06<\/a><\/th>/, path);
+      // Before its first run, it is unknown whether it ran.
+      assert.match(text, />2026-05-01<\/a><\/th>/, path);
+    }
   });
 
   it("shows no table of gaps if everything was metered", async () => {

@@ -29,6 +29,31 @@ describe("store.coverage.readHours()", () => {
     }));
 });
 
+describe("store.coverage.readTimes()", () => {
+  it("sums all hosts by time and kind, and adds up to the sums of the period", () =>
+    withStore(({ coverage, insertBatch }) => {
+      const counts = Array.from({ length: 40 }, (_, n) => ({
+        at: noon - n * 7 * quarter,
+        host: n % 2 === 0 ? "a" : null,
+        kind: n % 3 === 0 ? ("websocket" as const) : ("metered" as const),
+        count: n + 1,
+      }));
+      insertBatch({ records: [], bodies: [], coverage: counts });
+      const period = { from: noon - 60 * HOUR_MS, to: noon + HOUR_MS };
+      const sum = (rows: readonly { readonly kind: string; readonly count: number }[], kind: string) =>
+        rows.filter((row) => row.kind === kind).reduce((all, { count }) => all + count, 0);
+      const check = () => {
+        const times = coverage.readTimes(period);
+        for (const kind of ["metered", "websocket"])
+          assert.equal(sum(times, kind), sum(coverage.read(period), kind));
+        assert.ok(times.every(({ at }, n) => n === 0 || at >= (times[n - 1]?.at ?? 0)));
+        return times;
+      };
+      assert.deepEqual(check().at(-1), { at: noon, kind: "websocket", count: 1 });
+      assert.deepEqual(coverage.readTimes({ from: noon + HOUR_MS, to: null }), []);
+    }));
+});
+
 describe("store.coverage.readRuns()", () => {
   const run = (from: number, to: number) => ({ from: noon + from * HOUR_MS, to: noon + to * HOUR_MS });
 

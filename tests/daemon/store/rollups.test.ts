@@ -662,7 +662,16 @@ describe("rollups", () => {
       await inZone("UTC", () => {
         while (store.rollups.buildSome(later));
       });
-      const count = () => store.coverage.read(everything)[0]?.count;
+      const count = () => {
+        const sum = store.coverage.read(everything)[0]?.count;
+        // The sums by time add up to it.
+        const times = store.coverage.readTimes(everything);
+        assert.equal(
+          times.reduce((all, each) => all + each.count, 0),
+          sum ?? 0,
+        );
+        return sum;
+      };
       assert.equal(count(), 3);
       // A unique sum shows what is read.
       await execute(

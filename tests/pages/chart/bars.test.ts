@@ -57,7 +57,12 @@ const chart: BarChart = {
   ],
   bars: [
     { label: "2026-11-22", values: [5n, 1n], before: 3n, href: "/?from=2026-11-22" },
-    { label: "2026-11-23", values: [0n, 0n], isGap: true },
+    {
+      label: "2026-11-23",
+      values: [0n, 0n],
+      gap: { words: "not metering for 20 h", isHatched: true },
+    },
+    { label: "2026-11-24", values: [2n, 0n], gap: { words: "not metering for 3 h", isHatched: false } },
   ],
   ceilingIfEmpty: 1n,
   format: (value) => `${value} units`,
@@ -74,8 +79,20 @@ describe("renderBars()", () => {
       text,
       /<td class="num">5<\/td><td class="num">1<\/td><td class="num">6<\/td><td class="num">3<\/td>/,
     );
-    assert.match(text, /not metering/);
     assert.doesNotMatch(text, /<script>|NaN|Infinity|style=/);
+  });
+
+  it("hatches a time without the meter, and says so in its table, its tip and its legend", () => {
+    const text = String(renderBars(chart));
+    assert.equal(text.match(/class="gap" fill="url\(#c-hatch\)"/g)?.length, 1);
+    assert.match(text, /<pattern id="c-hatch"/);
+    assert.match(text, /data-tip="2026-11-23: not metering for 20 h"/);
+    assert.match(text, /data-tip="2026-11-24: 2 units, not metering for 3 h/);
+    assert.match(text, />2026-11-23 \(not metering for 20 h\)<\/th>/);
+    assert.match(text, />2026-11-24 \(not metering for 3 h\)<\/th>/);
+    assert.match(text, /<ul class="legend">.*not metering<\/li>/);
+    const whole = { ...chart, series: chart.series.slice(0, 1), bars: chart.bars.slice(0, 1) };
+    assert.doesNotMatch(String(renderBars(whole)), /not metering|class="gap"/);
   });
 
   it("draws an empty period", () => {

@@ -4,7 +4,9 @@ import fc from "fast-check";
 import {
   continueRun,
   findRunningGaps,
+  findSharedGaps,
   MIN_GAP_MS,
+  measureGaps,
   type RunningTime,
 } from "../../../../core/metering/coverage/running-times.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../../core/values/time.ts";
@@ -69,6 +71,45 @@ describe("findRunningGaps()", () => {
           assert.ok(known.every(({ from, to }) => to <= gap.from || from >= gap.to));
           assert.ok(known.some(({ to }) => to === gap.from) && known.some(({ from }) => from === gap.to));
         }
+      }),
+    );
+  });
+});
+
+describe("findSharedGaps()", () => {
+  const period = { from: 0, to: at(24) };
+
+  it("returns the times in which no machine ran", () => {
+    const laptop = [run(0, 8), run(12, 20)];
+    assert.deepEqual(findSharedGaps([laptop], period), [run(8, 12)]);
+    assert.deepEqual(findSharedGaps([laptop, [run(0, 9), run(11, 24)]], period), [run(9, 11)]);
+    assert.deepEqual(findSharedGaps([laptop, [run(0, 24)]], period), []);
+    assert.deepEqual(findSharedGaps([], period), []);
+  });
+
+  it("has no gap between the last run of a machine and the first one of another", () => {
+    assert.deepEqual(findSharedGaps([[run(0, 4)], [run(10, 12), run(14, 15)]], period), [run(12, 14)]);
+  });
+});
+
+describe("measureGaps()", () => {
+  it("adds up the gaps within each span", () => {
+    const spans = [run(0, 4), run(4, 5), run(5, 8), run(8, 9)];
+    assert.deepEqual(measureGaps([run(1, 2), run(3, 6), run(7, 8)], spans), [at(2), at(1), at(2), 0]);
+    assert.deepEqual(measureGaps([], spans), [0, 0, 0, 0]);
+  });
+
+  it("divides gaps among the spans of a period", () => {
+    const hours = fc.uniqueArray(fc.integer({ min: 0, max: 60 }), { minLength: 2, maxLength: 20 });
+    fc.assert(
+      fc.property(hours, fc.integer({ min: 1, max: 20 }), (edges, step) => {
+        const sorted = edges.toSorted((one, other) => one - other);
+        const gaps = sorted.flatMap((from, n) =>
+          n % 2 === 0 && n + 1 < sorted.length ? [run(from, sorted[n + 1]!)] : [],
+        );
+        const spans = Array.from({ length: Math.ceil(60 / step) }, (_, n) => run(n * step, (n + 1) * step));
+        const sum = (values: readonly number[]) => values.reduce((all, each) => all + each, 0);
+        assert.equal(sum(measureGaps(gaps, spans)), sum(gaps.map(({ from, to }) => to - from)));
       }),
     );
   });

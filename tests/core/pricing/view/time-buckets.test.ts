@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cutTime, unitFor } from "../../../../core/pricing/view/time-buckets.ts";
+import { cutCoverageTime, cutTime, unitFor } from "../../../../core/pricing/view/time-buckets.ts";
 import { findZone } from "../../../../core/values/zone.ts";
 
 describe("unitFor()", () => {
@@ -33,5 +33,20 @@ describe("cutTime()", () => {
       repeated("America/New_York", Date.UTC(2026, 10, 1, 5)).map((label) => label.slice(-6)),
       ["-04:00", "-05:00"],
     );
+  });
+});
+
+describe("cutCoverageTime()", () => {
+  it("cuts a day and a week into hours, a month into days and a year into weeks", () => {
+    const zone = findZone("Europe/Berlin") ?? assert.fail();
+    const first = (days: number) => {
+      const from = zone.startOf("2026-01-05");
+      const buckets = cutCoverageTime({ from, to: from + days * 86_400_000 }, zone);
+      return [buckets[0]?.label, buckets.length];
+    };
+    assert.deepEqual(first(1), ["2026-01-05 00:00", 24]);
+    assert.deepEqual(first(7), ["2026-01-05 00:00", 168]);
+    assert.deepEqual(first(30), ["2026-01-05", 30]);
+    assert.deepEqual(first(364), ["2026-W02", 52]);
   });
 });

@@ -202,6 +202,16 @@ describe("answerUsage()", () => {
     assert.equal(answer.totals.estimated_requests, null);
   });
 
+  it("states for how long no meter ran in each bucket, if that is known", () => {
+    const query = "from=2026-11-20&to=2026-11-22&bucket=day&tz=UTC";
+    const stoppedOf = (data: Partial<UsageData>) =>
+      ask(query, data).buckets.map(({ stopped_ms }) => stopped_ms);
+    assert.deepEqual(stoppedOf({}), [null, null]);
+    assert.deepEqual(stoppedOf({ stopped: null }), [null, null]);
+    const from = Date.UTC(2026, 10, 20, 22);
+    assert.deepEqual(stoppedOf({ stopped: [{ from, to: from + 5 * 3_600_000 }] }), [7_200_000, 10_800_000]);
+  });
+
   it("states that older requests are no longer kept", () => {
     const query = parseUsageQuery(new URLSearchParams("period=30d&tz=UTC")).query;
     const zone = findZone("UTC") ?? assert.fail();
