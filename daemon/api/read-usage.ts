@@ -1,5 +1,9 @@
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
-import { findRunningGaps, type RunningTime } from "../../core/metering/coverage/running-times.ts";
+import {
+  findRunningGaps,
+  measureGaps,
+  type RunningTime,
+} from "../../core/metering/coverage/running-times.ts";
 import { REPEATS_SEARCHED, savingsQuery } from "../../core/pricing/savings/answer-savings.ts";
 import { answerUsage } from "../../core/pricing/view/usage-answer.ts";
 import { planUsage } from "../../core/pricing/view/usage-plan.ts";
@@ -52,8 +56,9 @@ export async function readUsageAnswer(
   const data = await store.reports.readUsage(planned.plan, turn);
   const { period, buckets } = planned.plan;
   const coverage = readCoverage(ports, period);
-  const stopped = buckets.length === 0 ? null : readStopped(ports, period);
-  return { ok: true, value: answerUsage(planned.plan, { ...data, coverage, stopped }, { notices }) };
+  const gaps = buckets.length === 0 ? null : readStopped(ports, period);
+  const stoppedMs = gaps === null ? null : measureGaps(gaps, buckets);
+  return { ok: true, value: answerUsage(planned.plan, { ...data, coverage, stoppedMs }, { notices }) };
 }
 
 /**

@@ -1,4 +1,3 @@
-import { measureGaps, type RunningTime } from "../../metering/coverage/running-times.ts";
 import { formatInstant } from "../../wire/instant.ts";
 import type { UsageAnswer, UsageDimension } from "../../wire/usage.ts";
 import { findCaveats } from "./usage-caveats.ts";
@@ -34,8 +33,8 @@ export interface UsageData {
   /** Their dimension is not used. */
   readonly comparedBuckets: readonly UsageBucketGroup[];
   readonly coverage: UsageAnswer["coverage"];
-  /** When no meter ran, the earliest first. Null or absent: it is not known. */
-  readonly stopped?: readonly RunningTime[] | null;
+  /** For how long no meter ran in each bucket, in milliseconds. Null or absent: it is not known. */
+  readonly stoppedMs?: readonly number[] | null;
 }
 
 /** What an answer has besides the data. */
@@ -84,7 +83,6 @@ export function answerUsage(
   const { metric, by, thenBy, top } = query;
   const hasCompared = compared !== null;
   const totals = sumOf(data.groups.map(({ sums }) => sums));
-  const stopped = data.stopped == null ? [] : measureGaps(data.stopped, plan.buckets);
   const rows = by === null ? [] : findLines(data.groups, data.compared, (group) => group.by, metric, top);
   const columns =
     thenBy === null ? [] : findLines(data.groups, data.compared, (group) => group.thenBy, metric, top);
@@ -116,7 +114,7 @@ export function answerUsage(
     buckets: sumBuckets(plan.buckets.length, data.buckets).map((sums, at) => ({
       ...spanJson(plan.buckets[at]!),
       totals: sumsJson(sums),
-      stopped_ms: stopped[at] ?? null,
+      stopped_ms: data.stoppedMs?.[at] ?? null,
     })),
     compared_series: seriesOf(plan.comparedBuckets.length, data.comparedBuckets, metric),
     change: hasCompared && by !== null ? findChange(by, data, metric, nameOf) : null,

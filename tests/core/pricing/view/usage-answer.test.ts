@@ -207,9 +207,8 @@ describe("answerUsage()", () => {
     const stoppedOf = (data: Partial<UsageData>) =>
       ask(query, data).buckets.map(({ stopped_ms }) => stopped_ms);
     assert.deepEqual(stoppedOf({}), [null, null]);
-    assert.deepEqual(stoppedOf({ stopped: null }), [null, null]);
-    const from = Date.UTC(2026, 10, 20, 22);
-    assert.deepEqual(stoppedOf({ stopped: [{ from, to: from + 5 * 3_600_000 }] }), [7_200_000, 10_800_000]);
+    assert.deepEqual(stoppedOf({ stoppedMs: null }), [null, null]);
+    assert.deepEqual(stoppedOf({ stoppedMs: [7_200_000, 0] }), [7_200_000, 0]);
   });
 
   it("states that older requests are no longer kept", () => {
