@@ -6,7 +6,9 @@ import { addAuditEvent } from "./audit-events.ts";
 import type { BodyOwner } from "./body-keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { blankEvents, blankRequests, blankViews, deleteBatch } from "./purge.ts";
+import { PERSONAL_REQUEST_COLUMNS } from "./request-columns.ts";
 import type { CloudSchema } from "./schema.ts";
+import type { StoredRequest } from "./stored-request.ts";
 import { addTask, listDueTasks, RESUME_AFTER_MS, type Task } from "./tasks.ts";
 import { enterRole, inScope } from "./transaction.ts";
 
@@ -70,6 +72,35 @@ export async function isErased(
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;
+}
+
+/**
+ * Removes from records what describes prompts that were erased, as the erasure did. A record that arrives later, such as one that a
+ * machine offers again after a restore, does not bring it back.
+ */
+export async function withoutErased(
+  db: CloudDatabase,
+  workspaceId: string,
+  rows: readonly StoredRequest[],
+): Promise<readonly StoredRequest[]> {
+  const erasures = await inScope(db, { workspaceId }, (trx) =>
+    trx
+      .selectFrom("erasures")
+      .select(["user_id", "project", "before"])
+      .where("workspace_id", "=", workspaceId)
+      .execute(),
+  );
+  const blank = Object.fromEntries(PERSONAL_REQUEST_COLUMNS.map((column) => [column, null]));
+  return rows.map((row) => {
+    const at = Math.min(Date.parse(row.requested_at), Date.parse(row.received_at));
+    const isCovered = erasures.some(
+      ({ user_id, project, before }) =>
+        before > at &&
+        (user_id ?? row.user_id) === row.user_id &&
+        (project ?? row.project ?? "") === (row.project ?? ""),
+    );
+    return isCovered ? { ...row, ...blank } : row;
+  });
 }
 
 /**

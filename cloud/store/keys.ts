@@ -25,6 +25,8 @@ export interface AuthenticatedKey {
     readonly name: string;
     readonly plan: string;
     readonly storePromptContent: boolean;
+    /** When prompts were last erased; null if none were. */
+    readonly promptsErasedAt: Millis | null;
     readonly deletedAt: Millis | null;
   };
   /** Whether the key's owner still belongs to the workspace, or administers its organisation. */
@@ -53,6 +55,7 @@ async function selectKey(trx: Transaction<CloudSchema>, workspaceId: string, tok
       "w.name",
       "w.plan",
       "w.store_prompt_content",
+      "w.prompts_erased_at",
       "w.deleted_at",
       "w.organisation_id",
       sql<boolean>`exists (select from memberships s
@@ -96,6 +99,7 @@ function toAuthenticatedKey(workspaceId: string, row: KeyRow, isMember: boolean)
       name: row.name,
       plan: row.plan,
       storePromptContent: row.store_prompt_content,
+      promptsErasedAt: row.prompts_erased_at,
       deletedAt: row.deleted_at,
     },
     isMember,

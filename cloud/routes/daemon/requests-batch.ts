@@ -1,6 +1,7 @@
 import type { PriceBook } from "../../../core/pricing/price-book.ts";
 import type { BatchRequest, BatchResponse } from "../../../core/wire/metadata-batch.ts";
 import { parseMetadataRecord } from "../../../core/wire/metadata-record.ts";
+import { withoutErased } from "../../store/erasures.ts";
 import { ingest } from "../../store/ingest.ts";
 import { saveDaemonVersion } from "../../store/machines.ts";
 import { createRowConverter, type Sender, type StoredRequest } from "../../store/stored-request.ts";
@@ -27,7 +28,10 @@ export const batchHandlers = {
     };
     const { rows, spellings, rejected } = readRecords(body.records, sender, book);
     await saveDaemonVersion(parts.db, key, body.daemon_version);
-    const outcomes = await ingest(parts.db, key.workspaceId, rows, book, parts.sha256);
+    const erasedAt = key.workspace.promptsErasedAt ?? Number.NEGATIVE_INFINITY;
+    const isOld = rows.some(({ requested_at }) => Date.parse(requested_at) < erasedAt);
+    const stored = isOld ? await withoutErased(parts.db, key.workspaceId, rows) : rows;
+    const outcomes = await ingest(parts.db, key.workspaceId, stored, book, parts.sha256);
     for (const [at, outcome] of outcomes.entries()) {
       if (outcome !== "not_storable" && outcome !== "not_the_sender") continue;
       rejected.push({ request_id: spellings[at] as string, code: outcome, message: REJECTIONS[outcome] });

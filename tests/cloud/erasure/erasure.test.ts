@@ -9,7 +9,7 @@ import { openBody } from "../../../cloud/store/body-cipher.ts";
 import { beginErasure, eraseBatch, isInService, listErasures } from "../../../cloud/store/erasures.ts";
 import { RESUME_AFTER_MS } from "../../../cloud/store/tasks.ts";
 import { hashText } from "../../../core/values/hash-text.ts";
-import { type CloudRig, createRig, type TestWorkspace } from "../kit/cloud-rig.ts";
+import { batch, type CloudRig, createRig, json, record, type TestWorkspace } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
 import { sendBody, sendRequest } from "../kit/stored-body.ts";
 
@@ -63,6 +63,34 @@ describeOnEngines("an erasure of prompts", (engine) => {
     const token = await rig.sessionFor(workspace.userId);
     return await rig.call("GET", `/v1/traces/${requestId}/body?workspace_id=${workspace.id}`, token);
   };
+
+  it("keeps the description of a prompt out that arrives later, or again, with a request from before", async () => {
+    const { workspace, apollo } = await workspaceWithBodies("late");
+    const sentBefore = rig.clock.now();
+    rig.clock.advance(1_000);
+    const scope = { workspaceId: workspace.id, userId: workspace.userId, project: "apollo" };
+    await erasePrompts(parts(), scope, workspace.userId);
+    const late = (project: string, at: number) => ({
+      ...{ project, path: `/${canary(`late-${project}`)}`, requested_at: new Date(at).toISOString() },
+    });
+    const before = await sendRequest(rig, workspace, late("apollo", sentBefore));
+    const other = await sendRequest(rig, workspace, late("hermes", sentBefore));
+    const since = await sendRequest(rig, workspace, late("apollo", rig.clock.now()));
+    // A duplicate fills in what is null, but not what was erased.
+    const sent = batch({ ...record(apollo), ...late("apollo", sentBefore) });
+    const { duplicates } = await json(rig.call("POST", "/v1/requests/batch", workspace.token, sent));
+    assert.equal(duplicates, 1);
+    const rows = await rig.db
+      .selectFrom("requests")
+      .select(["request_id", "path"])
+      .where("workspace_id", "=", workspace.id)
+      .execute();
+    const pathOf = (id: string) => rows.find((row) => row.request_id === id)?.path;
+    assert.deepEqual([pathOf(before), pathOf(apollo)], [null, null]);
+    assert.equal(pathOf(other), `/${canary("late-hermes")}`);
+    assert.equal(pathOf(since), `/${canary("late-apollo")}`);
+    assert.ok((await verifyWorkspaceLedgers(rig.db, workspace.id, null, sha256)).ok);
+  });
 
   it("leaves no text of a person in any table, and nothing readable in a backup", async () => {
     const { workspace, apollo } = await workspaceWithBodies("ann");
