@@ -26,6 +26,7 @@ import { savedViews } from "./migrations/0022-saved-views.ts";
 import { weeklySummaries } from "./migrations/0023-weekly-summaries.ts";
 import { limitStates } from "./migrations/0024-limit-states.ts";
 import { branchSums } from "./migrations/0025-branch-sums.ts";
+import { restores } from "./migrations/0026-restores.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -56,6 +57,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   weeklySummaries,
   limitStates,
   branchSums,
+  restores,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

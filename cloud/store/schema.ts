@@ -27,6 +27,8 @@ export type KeyScope = "sync" | "admin";
  */
 export interface CloudSchema {
   cloud_migrations: { name: string; applied_at: Millis };
+  /** The restores of this database from backups. */
+  restores: { generation: string; backup_at: Millis; restored_at: Millis };
   /** The states of rate limits and locks that all processes share, by the hash of the client. */
   limit_states: { client_hash: Uint8Array; state: unknown; expires_at: Millis };
   organisations: {

@@ -48,5 +48,6 @@ export const TABLE_PLACES = {
   checkout_consent_records: "coordinator",
   pricing_rates: "coordinator",
   limit_states: "coordinator",
+  restores: "coordinator",
   cloud_migrations: "coordinator",
 } as const satisfies Readonly<Record<string, TablePlace>>;

@@ -79,6 +79,7 @@ export const LOG_EVENTS = {
   },
   "cloud.body_uploader.paused": { reason: "word", http_status: "count", last_request_id: "word" },
   "cloud.body_uploader.failed": { error: "text", consecutive_failures: "count", retry_in_ms: "count" },
+  "cloud.restored": { backup_at: "count", offered_from: "count" },
   "pricing.pulled": { rates: "count", from: "word" },
 
   "webhook.failed": {

@@ -7,6 +7,7 @@ import { DAY_MS, type Millis } from "../../core/values/time.ts";
 import { type CoverageHour, type CoverageUpload, MAX_COVERAGE_ITEMS } from "../../core/wire/coverage.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import type { HourlyCoverage } from "../store/port/coverage.ts";
+import type { NoteStore } from "../store/port/settings.ts";
 import { logTaskCrash } from "../tasks/log-task-crash.ts";
 import { httpStatusOf, readConnection, requestCloud } from "./connection.ts";
 import { loadSyncState } from "./machine-states.ts";
@@ -111,6 +112,11 @@ export async function sendCoverage(
   store.notes.write(SENT_KEY, JSON.stringify(until));
   remember(sentHours, hours, until.hour - CHANGING_MS);
   return read.length === MAX_COVERAGE_ITEMS || runs.length === MAX_COVERAGE_ITEMS ? "rest" : "sent";
+}
+
+/** Has all coverage sent again. The cloud keeps the latest statement of each hour. */
+export function forgetSentCoverage(notes: Pick<NoteStore, "write">): void {
+  notes.write(SENT_KEY, null);
 }
 
 const NOTHING_SENT = { hour: 0, run: { from: 0, to: 0 } };

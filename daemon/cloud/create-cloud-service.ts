@@ -85,8 +85,9 @@ function createService(ports: CloudServicePorts): Service {
     pairing: createPairingService(ports, {
       async paired() {
         await sync.dispatch({ kind: "credentials_replaced" });
-        // The new cloud may know what the last one refused.
+        // The new cloud may know what the last one refused, and it may be the same one after a restore.
         service.coverage.enable(false);
+        service.ledger.enable(false);
         if (service.started) await applySettings(service);
       },
       async connectionSaved() {

@@ -1,5 +1,7 @@
 import type { HeadFault } from "../../core/privacy/ledger/compare-heads.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { formatInstant } from "../../core/wire/instant.ts";
 
 const CHAINS = { prompt_views: "prompt views", audit_events: "audit events", costs: "costs" } as const;
 
@@ -7,4 +9,9 @@ const CHAINS = { prompt_views: "prompt views", audit_events: "audit events", cos
 export function describeLedgerFault({ chain, seq, fault }: HeadFault): string {
   const what = fault === "tail_cut" ? "ends before" : "has another";
   return `The cloud changed its ledger of ${CHAINS[chain]}: it ${what} row ${formatCount(seq)}, which this machine saw.`;
+}
+
+/** Describes a cloud that was restored from a backup. */
+export function describeRestore(backupAt: Millis): string {
+  return `The cloud was restored from a backup of ${formatInstant(backupAt)}. What this machine sent after that is sent again.`;
 }

@@ -1,11 +1,21 @@
+import type { RestoreState } from "../../core/delivery/restore/restored-cloud.ts";
 import { describeResult } from "../../core/delivery/retry/cloud-result.ts";
+import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
 import { CHAIN_NAMES } from "../../core/privacy/ledger/chain.ts";
-import { compareHeads, type HeadFault, type SavedHeads } from "../../core/privacy/ledger/compare-heads.ts";
+import {
+  compareHeads,
+  type DatedHeads,
+  type HeadFault,
+  headsInBackup,
+  keepHeads,
+  type SavedHeads,
+} from "../../core/privacy/ledger/compare-heads.ts";
 import type { Millis } from "../../core/values/time.ts";
-import { ledgerHeadsSchema } from "../../core/wire/ledger-heads.ts";
+import { type LedgerHeads, ledgerHeadsSchema } from "../../core/wire/ledger-heads.ts";
 import type { NoteStore } from "../store/port/settings.ts";
 import { logTaskCrash } from "../tasks/log-task-crash.ts";
 import { httpStatusOf, parseResponse, readConnection, requestCloud } from "./connection.ts";
+import { offerAgain, readRestore, readRestoreAfter, saveRestore } from "./offer-again.ts";
 import type { CloudServicePorts } from "./ports.ts";
 
 /** How often the heads are compared, in milliseconds. */
@@ -21,6 +31,10 @@ export interface LedgerWitness {
   readonly checkedAt: Millis;
   /** The first difference that was found. The heads stay as they were before it. */
   readonly fault: HeadFault | null;
+  /** Earlier heads, of which a backup must have those that are older. Older versions did not keep any. */
+  readonly kept?: readonly DatedHeads[];
+  /** When the backup was made from which the cloud was restored; null or absent if it was not. */
+  readonly backupAt?: Millis | null;
 }
 
 /** The result of a comparison. */
@@ -47,45 +61,95 @@ export function readLedgerWitness(
   return witness?.workspaceId === workspaceId ? witness : null;
 }
 
+type CheckPorts = Pick<CloudServicePorts, "settings" | "credentials" | "client" | "store" | "clock" | "log">;
+
 /**
  * Compares the heads of the workspace's ledgers with those that this machine saved, and saves the new ones. After a
  * difference, the saved heads stay, so that the fault is shown until `accept` replaces them.
+ *
+ * A cloud that was restored from a backup lacks the rows after it. It must still have those that this machine saw before it. What was
+ * sent since is offered again.
  */
 export async function checkLedger(
-  ports: Pick<CloudServicePorts, "settings" | "credentials" | "client" | "store" | "clock" | "log">,
+  ports: CheckPorts,
   { accept = false }: { readonly accept?: boolean } = {},
 ): Promise<LedgerCheckResult> {
   const { credentials } = await readConnection(ports);
   if (credentials === null) return { kind: "not_connected" };
   const { notes } = ports.store;
-  const before = accept ? null : readLedgerWitness(notes, credentials.workspaceId);
-  const places = new URLSearchParams();
-  if (before !== null) for (const name of CHAIN_NAMES) places.set(name, String(before.heads[name].seq));
-  const response = await requestCloud(ports, credentials, `/v1/daemon/ledger-heads?${places}`);
+  const { workspaceId } = credentials;
+  const before = readLedgerWitness(notes, workspaceId);
+  const compared = accept ? null : before;
+  let asked = await askHeads(ports, credentials, compared?.heads ?? null);
+  if ("kind" in asked) return asked;
+  const restore = readStatedRestore(ports, credentials, asked);
+  let [saved, kept, backupAt] = [compared?.heads ?? null, before?.kept ?? [], before?.backupAt ?? null];
+  if (restore?.backupAt != null) {
+    backupAt = restore.backupAt;
+    const inBackup = headsInBackup(kept, backupAt);
+    kept = inBackup === null ? [] : kept.slice(0, kept.indexOf(inBackup) + 1);
+    saved = compared === null ? null : (inBackup?.heads ?? null);
+    asked = await askHeads(ports, credentials, saved);
+    if ("kind" in asked) return asked;
+  }
+  const stated = asked;
+  const now = ports.clock.now();
+  const fault = compared?.fault ?? (saved === null ? null : compareHeads(saved, stated));
+  const headOf = (name: (typeof CHAIN_NAMES)[number]) => ({ seq: stated[name].seq, hash: stated[name].hash });
+  const statedHeads: SavedHeads = {
+    prompt_views: headOf("prompt_views"),
+    audit_events: headOf("audit_events"),
+    costs: headOf("costs"),
+  };
+  const witness: LedgerWitness = {
+    workspaceId,
+    heads: fault !== null && compared !== null ? (saved ?? compared.heads) : statedHeads,
+    checkedAt: now,
+    fault,
+    kept: fault === null ? keepHeads(kept, { at: now, heads: statedHeads }) : kept,
+    backupAt,
+  };
+  notes.write(HEADS_KEY, JSON.stringify(witness));
+  if (fault !== null && compared?.fault === null) ports.log.error("ledger.changed", { ...fault });
+  // Last: without the new heads, a cloud that is known to be restored would seem to lack rows.
+  if (restore !== null) saveRestore(ports, restore);
+  await offerAgain(ports, workspaceId);
+  return { kind: "compared", witness };
+}
+
+/** Returns what the machine knows of a restore that the cloud states; null if it states none that is new. */
+function readStatedRestore(
+  ports: CheckPorts,
+  credentials: CloudCredentials,
+  { restored }: LedgerHeads,
+): RestoreState | null {
+  if (restored === null) return null;
+  return readRestoreAfter(ports, credentials, {
+    generation: restored.generation,
+    backupAt: Date.parse(restored.backup_at),
+    restoredAt: Date.parse(restored.restored_at),
+    serverTime: Date.parse(restored.server_time),
+  });
+}
+
+/** Requests the heads, and the hashes of the rows at saved ones. */
+async function askHeads(
+  ports: CheckPorts,
+  credentials: CloudCredentials,
+  saved: SavedHeads | null,
+): Promise<LedgerHeads | Exclude<LedgerCheckResult, { readonly kind: "compared" }>> {
+  const query = new URLSearchParams();
+  if (saved !== null) for (const name of CHAIN_NAMES) query.set(name, String(saved[name].seq));
+  const generation = readRestore(ports.store.notes, credentials.workspaceId)?.generation;
+  if (generation !== undefined) query.set("generation", generation);
+  const response = await requestCloud(ports, credentials, `/v1/daemon/ledger-heads?${query}`);
   const httpStatus = httpStatusOf(response);
   if (httpStatus === 404) return { kind: "unsupported" };
   if (httpStatus !== 200) return { kind: "failed", httpStatus, error: describeResult(response) };
   const stated = parseResponse(response, ledgerHeadsSchema);
   if (stated === null || stated.workspace_id !== credentials.workspaceId)
     return { kind: "failed", httpStatus, error: "no answer: invalid_answer" };
-  const fault = before === null ? null : (before.fault ?? compareHeads(before.heads, stated));
-  const headOf = (name: (typeof CHAIN_NAMES)[number]) => ({ seq: stated[name].seq, hash: stated[name].hash });
-  const witness: LedgerWitness = {
-    workspaceId: credentials.workspaceId,
-    heads:
-      fault !== null && before !== null
-        ? before.heads
-        : {
-            prompt_views: headOf("prompt_views"),
-            audit_events: headOf("audit_events"),
-            costs: headOf("costs"),
-          },
-    checkedAt: ports.clock.now(),
-    fault,
-  };
-  notes.write(HEADS_KEY, JSON.stringify(witness));
-  if (fault !== null && before?.fault === null) ports.log.error("ledger.changed", { ...fault });
-  return { kind: "compared", witness };
+  return stated;
 }
 
 /** Creates the hourly comparison. A failed one is repeated an hour later. */

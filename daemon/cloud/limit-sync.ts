@@ -3,6 +3,7 @@ import { isMachineFieldSent } from "../../core/privacy/policy/upload-policy.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { MAX_LIMIT_READINGS, type WireLimitReading } from "../../core/wire/limit-readings.ts";
+import type { NoteStore } from "../store/port/settings.ts";
 import { logTaskCrash } from "../tasks/log-task-crash.ts";
 import { httpStatusOf, readConnection, requestCloud } from "./connection.ts";
 import { loadSyncState } from "./machine-states.ts";
@@ -63,6 +64,11 @@ export async function sendLimitReadings(ports: CloudServicePorts): Promise<Limit
   const sent: SentUntil = { workspaceId, seenAt: Math.min(last.seenAt, clock.now()) };
   store.notes.write(SENT_KEY, JSON.stringify(sent));
   return "sent";
+}
+
+/** Has the latest reading of each limit sent again. */
+export function forgetSentReadings(notes: Pick<NoteStore, "write">): void {
+  notes.write(SENT_KEY, null);
 }
 
 function readSentUntil(text: string | null, workspaceId: string): Millis {

@@ -10,6 +10,7 @@ import { logTaskCrash } from "../tasks/log-task-crash.ts";
 import { originOf } from "./connection.ts";
 import { delay } from "./delay.ts";
 import { createPairingStates, loadPairingState } from "./machine-states.ts";
+import { saveConnection } from "./offer-again.ts";
 import {
   checkCredentials,
   type PairingAttempt,
@@ -277,6 +278,7 @@ async function storeCredentials(
   };
   // First, because sync sends what is pending as soon as there are credentials.
   if (target.fromNow) await skipPending(service);
+  saveConnection(store.notes, await ports.credentials.read().catch(() => null), credentials);
   await ports.credentials.write(credentials);
   store.delivery.updateState("cloud_state", {
     enabled: 1,

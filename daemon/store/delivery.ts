@@ -18,6 +18,9 @@ import { addSentFields, readSentFieldLists } from "./sent-fields.ts";
 /** How many requests one transaction skips at most: about 7 ms. */
 const SKIPPED_ROWS = 1_000;
 
+/** How many requests one transaction offers again at most: about 20 ms. */
+const OFFERED_ROWS = 2_000;
+
 /** Implements `DeliveryStore`. */
 export function createDeliveryStore({ state }: Pick<StoreConnections, "state">): DeliveryStore {
   return {
@@ -36,6 +39,7 @@ export function createDeliveryStore({ state }: Pick<StoreConnections, "state">):
     requestsById: (requestIds) => readRequestsById(state, requestIds),
     settle: (settled) => state.transaction(() => settleRequests(state, settled)),
     skipSome: (at, through) => state.transaction(() => skipSome(state, at, through)),
+    offerAgain: (sentFrom, through) => state.transaction(() => offerAgain(state, sentFrom, through)),
     saveSentFields: (requestIds, fields) => state.transaction(() => addSentFields(state, requestIds, fields)),
     deliveries: (from, to) => iterateDeliveries(state, from, to),
   };
@@ -99,6 +103,33 @@ function skipSome(state: SqliteConnection, at: Millis, through: number | null): 
     return -changed;
   });
   return skipped < SKIPPED_ROWS ? null : last;
+}
+
+function offerAgain(state: SqliteConnection, sentFrom: Millis, through: number | null): number | null {
+  const last = through ?? readLastSeq(state);
+  const before = last - OFFERED_ROWS;
+  const range = [before, last];
+  changePending(state, () => {
+    const condition = { sql: "seq > ? AND seq <= ?", values: range };
+    const pending = countPendingAmong(state, condition);
+    state
+      .prepare("UPDATE requests SET synced_at = NULL WHERE seq > ? AND seq <= ? AND synced_at >= ?")
+      .run([...range, sentFrom]);
+    state
+      .prepare(
+        `UPDATE request_bodies SET uploaded_at = NULL WHERE uploaded_at >= ?
+           AND request_id IN (SELECT request_id FROM requests WHERE seq > ? AND seq <= ?)`,
+      )
+      .run([sentFrom, ...range]);
+    const offered = countPendingAmong(state, condition) - pending;
+    if (offered > 0) {
+      state
+        .prepare("UPDATE cloud_sync_state SET cursor_seq = max(0, min(cursor_seq, ?)) WHERE id = 1")
+        .run([before]);
+    }
+    return offered;
+  });
+  return before > 0 ? before : null;
 }
 
 function* iterateDeliveries(state: SqliteConnection, from: Millis, to: Millis): IterableIterator<Delivery> {

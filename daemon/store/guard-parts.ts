@@ -145,6 +145,7 @@ function guardDelivery(part: () => DeliveryStore, guard: Guard): DeliveryStore {
     requestsById: (requestIds) => guard(() => part().requestsById(requestIds)),
     settle: (settled) => guard(() => part().settle(settled)),
     skipSome: (at, through) => guard(() => part().skipSome(at, through)),
+    offerAgain: (sentFrom, through) => guard(() => part().offerAgain(sentFrom, through)),
     saveSentFields: (requestIds, fields) => guard(() => part().saveSentFields(requestIds, fields)),
     deliveries: (from, to) => guard(() => part().deliveries(from, to)),
   };

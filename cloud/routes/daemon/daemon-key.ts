@@ -1,6 +1,7 @@
 import { formatInstant } from "../../../core/wire/instant.ts";
 import { readStatedHeads } from "../../store/chain-heads.ts";
 import { revokeKey } from "../../store/key-administration.ts";
+import { readRestoresSince } from "../../store/restores.ts";
 import type { ApiHandlers } from "../api-call.ts";
 import { readNames } from "../reads/read-names.ts";
 
@@ -24,7 +25,17 @@ export const daemonKeyHandlers = {
 
   "GET /v1/daemon/ledger-heads": async ({ parts, key: { workspaceId }, query, answer }) => {
     const heads = await readStatedHeads(parts.db, workspaceId, query);
-    return answer(200, { workspace_id: workspaceId, ...heads });
+    const restore = await readRestoresSince(parts.db, query.generation ?? null);
+    const restored =
+      restore === null
+        ? null
+        : {
+            generation: restore.generation,
+            backup_at: formatInstant(restore.backupAt),
+            restored_at: formatInstant(restore.restoredAt),
+            server_time: formatInstant(parts.clock.now()),
+          };
+    return answer(200, { workspace_id: workspaceId, ...heads, restored });
   },
 
   "DELETE /v1/daemon/key": async ({ parts, key: { workspaceId, keyId, userId }, answer }) => {

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS, type Millis } from "../../values/time.ts";
 import { CHAIN_NAMES, type ChainName } from "./chain.ts";
 
 /** The place and hash of the last row of a chain, as a machine saves it. */
@@ -36,4 +37,28 @@ export function compareHeads(saved: SavedHeads, stated: StatedHeads): HeadFault 
     if (found !== hash) return { chain, seq, fault: "history_rewritten" };
   }
   return null;
+}
+
+/** Heads that a machine saved, and when. */
+export interface DatedHeads {
+  readonly at: Millis;
+  readonly heads: SavedHeads;
+}
+
+/** How many days of heads a machine keeps. */
+const KEPT_DAYS = 32;
+
+/** Returns the heads to keep after those of an instant were saved: the first of each day, of the last days. */
+export function keepHeads(kept: readonly DatedHeads[], added: DatedHeads): readonly DatedHeads[] {
+  const last = kept.at(-1);
+  if (last !== undefined && added.at - last.at < DAY_MS) return kept;
+  return [...kept, added].slice(-KEPT_DAYS);
+}
+
+/** How long before a backup heads were saved that the backup must have, in milliseconds. It covers clocks that differ. */
+const BACKUP_MARGIN_MS = HOUR_MS;
+
+/** Returns the latest heads that a backup must have; null if none is old enough. Later rows can be missing after its restore. */
+export function headsInBackup(kept: readonly DatedHeads[], backupAt: Millis): DatedHeads | null {
+  return kept.findLast(({ at }) => at <= backupAt - BACKUP_MARGIN_MS) ?? null;
 }

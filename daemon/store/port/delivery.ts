@@ -112,6 +112,12 @@ export interface DeliveryStore {
    * Idempotent.
    */
   skipSome(at: Millis, through: number | null): number | null;
+  /**
+   * Makes requests and bodies pending again that were sent at an instant or later: those of at most 2,000 requests, the newest first.
+   * Returns what the next call takes as `through`, or null if nothing is left that was there at the first call, whose `through` is
+   * null. Requests that were skipped or are in quarantine stay so. Idempotent.
+   */
+  offerAgain(sentFrom: Millis, through: number | null): number | null;
   /** Records which fields of the requests the cloud has, or may have. Idempotent: adds to what was sent earlier. */
   saveSentFields(requestIds: readonly string[], fields: readonly string[]): void;
   /** Iterates over the requests of a period, in no particular order. */

@@ -32,4 +32,9 @@ describe("ledgerHeadsSchema", () => {
     ])
       assert.equal(isAnswer(change), false, JSON.stringify(change));
   });
+
+  it("has no restore in the answer of an older cloud", () => {
+    const heads = { workspace_id: "ws", prompt_views: head, audit_events: head, costs: head };
+    assert.equal(v.parse(ledgerHeadsSchema, heads).restored, null);
+  });
 });

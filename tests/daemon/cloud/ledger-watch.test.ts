@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
 import { checkLedger, LEDGER_CHECK_MS, readLedgerWitness } from "../../../daemon/cloud/ledger-watch.ts";
+import { sampleRecord } from "../store/sample-records.rig.ts";
 import { createMachine, type Machine, type ScriptedCloud, startScriptedCloud, until } from "./cloud.rig.ts";
 
 const PATH = "/v1/daemon/ledger-heads";
@@ -78,6 +79,85 @@ describe("the comparison of the cloud's ledgers", () => {
     for (let time = 0; time < 5; time += 1) kinds.push((await checkLedger(machine.ports)).kind);
     assert.deepEqual(kinds, ["compared", "unsupported", "failed", "failed", "failed"]);
     assert.equal(readLedgerWitness(machine.store.notes, "w1")?.heads.costs.seq, 5);
+  });
+
+  const HOUR = 3_600_000;
+  const restored = (generation: string, backupAt: number) => ({
+    generation,
+    backup_at: new Date(backupAt).toISOString(),
+    restored_at: new Date(clock.now()).toISOString(),
+    server_time: new Date(clock.now()).toISOString(),
+  });
+  const restoredHeads = (costs: ReturnType<typeof head>, backupAt: number) => {
+    const answer = heads(costs);
+    const restore = restored("01994b8e-7c00-7000-8000-000000000000", backupAt);
+    return { ...answer, body: { ...answer.body, restored: restore } };
+  };
+
+  it("says that a cloud was restored, and not that it was rewritten, if it lacks only rows from after the backup", async () => {
+    cloud.script(PATH, heads(head(5, "a")));
+    await checkLedger(machine.ports);
+    const backupAt = clock.now() + 2 * HOUR;
+    clock.advance(3 * HOUR);
+    cloud.script(PATH, heads(head(9, "b", "a")));
+    await checkLedger(machine.ports);
+    cloud.seen.length = 0;
+    clock.advance(HOUR);
+    // Another row is now in the place of the ninth: machines sent again.
+    const answer = restoredHeads(head(11, "d", "c"), backupAt);
+    cloud.script(PATH, answer, restoredHeads(head(11, "d", "a"), backupAt), heads(head(12, "e", "d")));
+    const first = await checkLedger(machine.ports);
+    assert.equal(first.kind === "compared" && first.witness.fault, null);
+    assert.equal(first.kind === "compared" && first.witness.backupAt, backupAt);
+    const second = await checkLedger(machine.ports);
+    assert.equal(second.kind === "compared" && second.witness.fault, null);
+    assert.deepEqual(
+      cloud.to(PATH).map(({ path }) => path.slice(PATH.length)),
+      [
+        "?prompt_views=0&audit_events=2&costs=9",
+        "?prompt_views=0&audit_events=2&costs=5",
+        "?prompt_views=0&audit_events=2&costs=11&generation=01994b8e-7c00-7000-8000-000000000000",
+      ],
+    );
+    assert.deepEqual(changes(), []);
+  });
+
+  it("finds out if a restored cloud has other rows from before the backup", async () => {
+    cloud.script(PATH, heads(head(5, "a")));
+    await checkLedger(machine.ports);
+    const backupAt = clock.now() + 2 * HOUR;
+    clock.advance(3 * HOUR);
+    const answer = restoredHeads(head(11, "d", "c"), backupAt);
+    cloud.script(PATH, answer, answer, heads(head(12, "e", "a")));
+    const result = await checkLedger(machine.ports);
+    const fault = { chain: "costs", seq: 5, fault: "history_rewritten" };
+    assert.deepEqual(result.kind === "compared" && result.witness.fault, fault);
+    const again = await checkLedger(machine.ports);
+    assert.deepEqual(again.kind === "compared" && again.witness.fault, fault);
+    assert.deepEqual(again.kind === "compared" && again.witness.heads.costs.seq, 5);
+    assert.equal(changes().length, 1);
+  });
+
+  it("asks again after a failure in the middle, and offers what it sent", async () => {
+    const sample = sampleRecord();
+    machine.store.records.insert([sample]);
+    machine.store.delivery.settle({
+      ...{ synced: [sample.requestId], skipped: [], quarantined: [] },
+      at: clock.now(),
+    });
+    const { createdAt } = (await machine.ports.credentials.read()) as { createdAt: number };
+    assert.ok(createdAt <= clock.now());
+    cloud.script(PATH, heads(head(5, "a")));
+    await checkLedger(machine.ports);
+    const answer = restoredHeads(head(3, "d"), clock.now());
+    cloud.script(PATH, answer, { status: 500 }, answer, answer);
+    assert.equal((await checkLedger(machine.ports)).kind, "failed");
+    assert.equal(machine.store.delivery.countPending(), 0);
+    const result = await checkLedger(machine.ports);
+    assert.equal(result.kind === "compared" && result.witness.fault, null);
+    assert.equal(machine.store.delivery.countPending(), 1);
+    const [line] = machine.logged.filter(({ event }) => event === "cloud.restored");
+    assert.equal(line?.fields.backup_at, clock.now());
   });
 
   it("runs at once and each hour while the machine is connected", async () => {

@@ -30,7 +30,7 @@ type Operation =
       readonly of: number[];
     }
   | { readonly kind: "prune"; readonly before: number }
-  | { readonly kind: "skip_all" };
+  | { readonly kind: "skip_all" } | { readonly kind: "offer_all" };
 
 const indexes = fc.uniqueArray(fc.nat({ max: records.length - 1 }), { minLength: 1, maxLength: 3 });
 
@@ -47,6 +47,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     arbitrary: fc.record({ kind: fc.constant("prune"), before: fc.nat({ max: records.length }) }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("skip_all") }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("offer_all") }) },
 );
 
 function perform(store: Store, step: Operation): void {
@@ -57,6 +58,10 @@ function perform(store: Store, step: Operation): void {
   if (step.kind === "skip_all") {
     let through = store.delivery.skipSome(noon, null);
     while (through !== null) through = store.delivery.skipSome(noon, through);
+    return;
+  }
+  if (step.kind === "offer_all") {
+    assert.equal(store.delivery.offerAgain(noon, null), null);
     return;
   }
   const chosen = step.of.map((index) => records[index] ?? assert.fail());
@@ -122,6 +127,30 @@ describe("DeliveryStore", () => {
       assert.deepEqual(left, [1_300, 301]);
       assert.equal(store.delivery.countPending(), 2);
       assert.equal(store.delivery.requestsById([older[0]?.requestId ?? ""])[0]?.syncSkippedAt, noon);
+    }));
+
+  it("offers again what was sent at an instant or later, in steps, with bodies, and nothing that arrives between them", () =>
+    withStore((store) => {
+      const older = Array.from({ length: 4_500 }, () => sampleRecord());
+      store.records.insert(older);
+      const ids = older.map(({ requestId }) => requestId);
+      store.delivery.settle({ ...nothing, synced: ids.slice(0, 3_000), at: noon });
+      store.delivery.settle({ ...nothing, synced: ids.slice(3_000), at: noon + 1 });
+      store.delivery.settle({ ...nothing, synced: ids.slice(10, 20), at: noon + 1 });
+      assert.equal(store.delivery.countPending(), 0);
+      const left: number[] = [];
+      let through = store.delivery.offerAgain(noon + 1, null);
+      while (through !== null) {
+        left.push(store.delivery.countPending());
+        const [late] = store.delivery.pendingProjects(1, 0, "newest");
+        store.delivery.settle({ ...nothing, synced: [late?.requestId ?? ""], at: noon + 2 });
+        through = store.delivery.offerAgain(noon + 1, through);
+      }
+      assert.deepEqual(left, [1_500, 1_499]);
+      assert.equal(store.delivery.countPending(), 1_498);
+      // The first stamp stays, so what was sent before the instant is not offered.
+      assert.deepEqual(store.delivery.requestsById([ids[15] ?? ""])[0]?.syncedAt, noon);
+      assert.equal(store.delivery.pendingProjects(1, 0)[0]?.requestId, ids[3_000]);
     }));
 
   it("counts what an older version left", () =>

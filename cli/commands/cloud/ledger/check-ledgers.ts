@@ -1,6 +1,6 @@
 import { CHAIN_NAMES } from "../../../../core/privacy/ledger/chain.ts";
 import { formatQuantity } from "../../../../core/values/text/format-quantity.ts";
-import { describeLedgerFault } from "../../../../daemon/cloud/describe-ledger-fault.ts";
+import { describeLedgerFault, describeRestore } from "../../../../daemon/cloud/describe-ledger-fault.ts";
 import type { LedgerWitness } from "../../../../daemon/cloud/ledger-watch.ts";
 import { withCloud } from "../../../cloud/cloud-control.ts";
 import type { CommandContext } from "../../../program/command-context.ts";
@@ -38,17 +38,21 @@ function toHeadsFile({ workspaceId, heads }: LedgerWitness) {
 
 const TITLES = { prompt_views: "Prompt views", audit_events: "Audit events", costs: "Costs" } as const;
 
-function renderWitness({ heads, fault }: LedgerWitness): string {
+function renderWitness({ heads, fault, backupAt }: LedgerWitness): string {
   const lines = CHAIN_NAMES.map((name) => {
     const { seq, hash } = heads[name];
     return `${TITLES[name]}: ${seq === 0 ? "no rows" : `${formatQuantity(seq, "row")}, ${hash.slice(0, 16)}…`}`;
   });
   if (fault === null)
-    return ["The cloud's ledgers have only grown since they were last compared.", ...lines].join("\n");
+    return [
+      ...(backupAt == null ? [] : [describeRestore(backupAt)]),
+      "The cloud's ledgers have only grown since they were last compared.",
+      ...lines,
+    ].join("\n");
   return [
     describeLedgerFault(fault),
     "The hashes of before are kept. Ask the people who run the cloud; they can check with: meter-cloud ledger verify",
-    "If the cloud was restored from a backup, accept its ledgers: meter cloud ledger --accept",
+    "Continue with the cloud's present ledgers: meter cloud ledger --accept",
     ...lines,
   ].join("\n");
 }

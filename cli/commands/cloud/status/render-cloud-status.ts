@@ -2,7 +2,7 @@ import { formatCount } from "../../../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../../../core/values/text/format-quantity.ts";
 import type { Millis } from "../../../../core/values/time.ts";
 import type { describeBanner } from "../../../../daemon/cloud/cloud-banner.ts";
-import { describeLedgerFault } from "../../../../daemon/cloud/describe-ledger-fault.ts";
+import { describeLedgerFault, describeRestore } from "../../../../daemon/cloud/describe-ledger-fault.ts";
 import { describePause } from "../../../../daemon/cloud/describe-pause.ts";
 import type { CloudSnapshot } from "../../../../daemon/cloud/results.ts";
 import { labelled } from "../../../render/labelled.ts";
@@ -67,9 +67,10 @@ export function renderCloudStatus(
       add("", `last error ${bodies.lastError} (${ago(bodies.lastErrorAt, now)})`);
   }
   if (snapshot.ledger !== null) {
-    const { fault, checkedAt } = snapshot.ledger;
+    const { fault, checkedAt, backupAt } = snapshot.ledger;
     if (fault === null) add("ledgers", `unchanged (compared ${ago(checkedAt, now)})`);
     else add("ledgers", `${describeLedgerFault(fault)} Details: meter cloud ledger`);
+    if (backupAt != null) add("", describeRestore(backupAt));
   }
   add("last body tick", ago(bodies.lastTickAt, now));
   add("last upload", ago(bodies.lastUploadAt, now));

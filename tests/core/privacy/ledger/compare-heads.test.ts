@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GENESIS_HASH } from "../../../../core/privacy/ledger/chain.ts";
-import { compareHeads } from "../../../../core/privacy/ledger/compare-heads.ts";
+import {
+  compareHeads,
+  type DatedHeads,
+  headsInBackup,
+  keepHeads,
+} from "../../../../core/privacy/ledger/compare-heads.ts";
 
 const at = (seq: number, letter: string, asked: string | null = null) => ({
   seq,
@@ -36,5 +41,28 @@ describe("compareHeads()", () => {
     assert.deepEqual(compareHeads(saved, state(at(4, "b", "b"))), fault);
     assert.deepEqual(compareHeads(saved, state(at(7, "b", "c"))), fault);
     assert.deepEqual(compareHeads(saved, state(at(7, "b"))), fault);
+  });
+});
+
+const HOUR = 3_600_000;
+const dated = (hours: number): DatedHeads => ({ at: hours * HOUR, heads: saved });
+
+describe("keepHeads()", () => {
+  it("keeps the first heads of each day, of the last 32 days", () => {
+    let kept: readonly DatedHeads[] = [];
+    for (let hour = 0; hour < 24 * 40; hour += 7) kept = keepHeads(kept, dated(hour));
+    assert.equal(kept.length, 32);
+    assert.equal(keepHeads(kept, { ...dated(0), at: (kept.at(-1)?.at ?? 0) + 23 * HOUR }), kept);
+    const gaps = kept.slice(1).map(({ at }, before) => at - (kept[before]?.at ?? 0));
+    assert.ok(gaps.every((gap) => gap >= 24 * HOUR));
+  });
+});
+
+describe("headsInBackup()", () => {
+  it("returns the latest heads from an hour before the backup, or none", () => {
+    const kept = [dated(0), dated(24), dated(48)];
+    assert.equal(headsInBackup(kept, 49 * HOUR), kept[2]);
+    assert.equal(headsInBackup(kept, 49 * HOUR - 1), kept[1]);
+    assert.equal(headsInBackup(kept, HOUR - 1), null);
   });
 });
