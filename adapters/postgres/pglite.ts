@@ -43,13 +43,14 @@ async function openSyncedFolder(folder: string): Promise<NonNullable<PGliteOptio
 }
 
 /** Opens a database that is on the disk when a commit is confirmed, as PostgreSQL's own server has it. */
-async function createSyncedPglite(folder: string): Promise<PGlite> {
+async function createSyncedPglite(folder: string, snapshot: Blob | null = null): Promise<PGlite> {
   const { PGlite } = await loadPglite();
   const isNew = !existsSync(`${folder}/PG_VERSION`);
   const pglite = await PGlite.create({
     ...typeOptions,
     fs: await openSyncedFolder(folder),
     startParams: syncingParameters(PGlite.defaultStartParams),
+    ...(snapshot === null ? {} : { loadDataDir: snapshot }),
   });
   if (isNew) syncTree(folder);
   return pglite;
@@ -71,16 +72,22 @@ export function openPgliteInMemory(snapshot: Blob | null = null): PostgresDataba
 /**
  * Opens PostgreSQL in this process, in a folder. PGlite lets two processes write to the same folder and destroy it, so this
  * takes a lock first, which the system releases when the process ends. A confirmed commit survives a power cut. Rejects with a `DatabaseError`, `unavailable`, if
- * another process holds it.
+ * another process holds it. `snapshot` is a result of `dump()`, for a folder without a database.
  */
-export async function openPgliteFolder(folder: string): Promise<PostgresDatabase<Dialect>> {
+export async function openPgliteFolder(
+  folder: string,
+  snapshot: Blob | null = null,
+): Promise<PostgresDatabase<Dialect> & { dump(): Promise<Blob> }> {
   const lock = await takeExclusiveLock(createSqliteOpener(), `${folder}/lock.db`);
   if (lock === null) {
     throw new DatabaseError("unavailable", { message: `another process uses the database in ${folder}` });
   }
   try {
-    const pglite = await createSyncedPglite(`${folder}/data`);
-    return { dialect: pgliteDialect(() => Promise.resolve(pglite), lock.release) };
+    const pglite = await createSyncedPglite(`${folder}/data`, snapshot);
+    return {
+      dialect: pgliteDialect(() => Promise.resolve(pglite), lock.release),
+      dump: () => pglite.dumpDataDir("none"),
+    };
   } catch (cause) {
     lock.release();
     if (cause instanceof MissingPackageError) throw cause;

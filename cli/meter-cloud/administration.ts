@@ -10,17 +10,21 @@ import { type ErasureScope, isInService } from "../../cloud/store/erasures.ts";
 import type { CloudDatabase } from "../../cloud/store/open-database.ts";
 import type { PurgeSubject } from "../../cloud/store/purge.ts";
 import { publishRates, seedRates } from "../../cloud/store/rates.ts";
+import { listWithdrawals } from "../../cloud/store/withdrawals.ts";
 import type { Accounts, NewAccount } from "../../core/ports/accounts.ts";
 import type { BodyKeyStore } from "../../core/ports/body-key-store.ts";
 import { loadBundledRates } from "../../core/pricing/bundled-rates.ts";
 import type { Plan } from "../../core/values/plan.ts";
 import type { RatePull } from "../../core/wire/pricing-rates.ts";
+import type { Manifest } from "./backup.ts";
 import { prepareDatabase } from "./prepare-database.ts";
 
 /** What an administration task needs. */
 export interface AdministrationParts {
   readonly db: CloudDatabase;
   readonly bodyKeys: BodyKeyStore;
+  /** Writes a backup of the database into a folder. */
+  backUp(folder: string): Promise<Manifest>;
   /** Opens the accounts. A function, because loading them takes a while. */
   accounts(): Promise<Accounts<Request, Response>>;
 }
@@ -35,6 +39,8 @@ export const ADMINISTRATION = {
   migrate: ({ db }: AdministrationParts, _: object) => prepareDatabase(db, () => {}),
   distribute: ({ db }: AdministrationParts, _: object) => distributeCloud(db),
   table_totals: ({ db }: AdministrationParts, _: object) => readAllTotals(db),
+  back_up: ({ backUp }: AdministrationParts, { folder }: { folder: string }) => backUp(folder),
+  list_withdrawals: ({ db }: AdministrationParts, { since }: { since: number }) => listWithdrawals(db, since),
   create_user: async ({ db, accounts }: AdministrationParts, account: NewAccount) =>
     await createUser({ db, clock, randomBytes: createRandomBytes(), accounts: await accounts() }, account),
   set_plan: ({ db }: AdministrationParts, input: { workspaceId: string; plan: Plan }) =>

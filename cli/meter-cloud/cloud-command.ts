@@ -1,8 +1,15 @@
 import { Option } from "clipanion";
 import { CommandFailure } from "../program/exit-codes.ts";
 import { MeterCommand } from "../program/meter-command.ts";
-import type { AdministrationInput, AdministrationName, AdministrationResult } from "./administration.ts";
+import type {
+  AdministrationInput,
+  AdministrationName,
+  AdministrationParts,
+  AdministrationResult,
+} from "./administration.ts";
 import { cloudExitCodes } from "./cloud-exit-codes.ts";
+import type { OpenedDatabase } from "./open-cloud-database.ts";
+import type { CloudProgramConfig } from "./read-cloud-config.ts";
 
 /** The base class of all `meter-cloud` commands: reads the configuration and opens the database it names. */
 export abstract class CloudCommand extends MeterCommand {
@@ -22,22 +29,10 @@ export abstract class CloudCommand extends MeterCommand {
     const { DatabaseInUse, withConfiguredDatabase } = await import("./open-cloud-database.ts");
     const { administer } = await import("./administration.ts");
     const config = await readCloudConfig(this.context.env, { config: this.config });
-    const { base_url, port } = config.settings.server;
     try {
-      return await withConfiguredDatabase(config, async ({ db }) => {
-        const accounts = async () => {
-          const { importWithAccounts } = await import("./cloud-packages.ts");
-          const { openAccounts } = await importWithAccounts(() => import("./open-accounts.ts"));
-          const { openMail } = await import("./open-mail.ts");
-          const { prepareDatabase } = await import("./prepare-database.ts");
-          if (config.settings.database.migrate) await prepareDatabase(db, () => {});
-          const baseUrl = base_url ?? `http://127.0.0.1:${port}`;
-          return openAccounts(config, db, baseUrl, await openMail(config, this.context.stdout));
-        };
-        const { createBodyKeyFolder } = await import("../../adapters/body-keys/key-folder.ts");
-        const bodyKeys = createBodyKeyFolder(config.bodyKeysFolder);
-        return await administer({ db, bodyKeys, accounts }, name, input);
-      });
+      return await withConfiguredDatabase(config, async (opened) =>
+        administer(await this.partsFor(config, opened), name, input),
+      );
     } catch (cause) {
       if (!(cause instanceof DatabaseInUse)) throw cause;
       const { requestFromServer } = await import("./control-channel.ts");
@@ -45,6 +40,30 @@ export abstract class CloudCommand extends MeterCommand {
       if (response === null) throw cause;
       return response.result;
     }
+  }
+
+  /** Returns what administration needs of a database that this process has open. */
+  protected async partsFor(config: CloudProgramConfig, opened: OpenedDatabase): Promise<AdministrationParts> {
+    const { createBodyKeyFolder } = await import("../../adapters/body-keys/key-folder.ts");
+    const { base_url, port } = config.settings.server;
+    const { db } = opened;
+    return {
+      db,
+      bodyKeys: createBodyKeyFolder(config.bodyKeysFolder),
+      backUp: async (folder) => {
+        const { writeBackup } = await import("./backup.ts");
+        return await writeBackup(opened, config.databaseUrl, folder);
+      },
+      accounts: async () => {
+        const { importWithAccounts } = await import("./cloud-packages.ts");
+        const { openAccounts } = await importWithAccounts(() => import("./open-accounts.ts"));
+        const { openMail } = await import("./open-mail.ts");
+        const { prepareDatabase } = await import("./prepare-database.ts");
+        if (config.settings.database.migrate) await prepareDatabase(db, () => {});
+        const baseUrl = base_url ?? `http://127.0.0.1:${port}`;
+        return openAccounts(config, db, baseUrl, await openMail(config, this.context.stdout));
+      },
+    };
   }
 
   /** Reads a workspace id from the command line. */

@@ -8,7 +8,7 @@ export const cloudExitCodes = {
   /** A restart won't help, so a service manager should not try one. */
   badConfig: 3,
   notFound: exitCodes.notFound,
-  /** A ledger was changed. */
+  /** A ledger was changed, or a restored database differs from its backup. */
   notIntact: 5,
 } as const;
 
@@ -19,5 +19,5 @@ export const cloudExitCodeTable: readonly (readonly [code: number, meaning: stri
   [cloudExitCodes.usage, "invalid command line"],
   [cloudExitCodes.badConfig, "invalid configuration; the message says where"],
   [cloudExitCodes.notFound, "no such workspace, account or other object"],
-  [cloudExitCodes.notIntact, "a ledger was changed"],
+  [cloudExitCodes.notIntact, "a ledger was changed, or a restored database differs from its backup"],
 ];

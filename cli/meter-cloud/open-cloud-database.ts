@@ -15,13 +15,21 @@ export interface OpenedDatabase {
   readonly db: CloudDatabase;
   readonly database: PostgresDatabase<Dialect>;
   readonly engine: "pglite" | "postgres";
+  /** Copies the embedded database; null for a server. */
+  readonly dump: (() => Promise<Blob>) | null;
 }
 
 /** The failure of a command because another process has the embedded database open. */
 export class DatabaseInUse extends CommandFailure {}
 
-/** Opens the server that `DATABASE_URL` names, which connects with the first query, or the embedded database. */
-export async function openConfiguredDatabase(config: CloudProgramConfig): Promise<OpenedDatabase> {
+/**
+ * Opens the server that `DATABASE_URL` names, which connects with the first query, or the embedded database. `snapshot` is a copy of
+ * the latter to begin with.
+ */
+export async function openConfiguredDatabase(
+  config: CloudProgramConfig,
+  snapshot: Blob | null = null,
+): Promise<OpenedDatabase> {
   const { max_connections, acquire_timeout_seconds, statement_timeout_seconds, transaction_pooler } =
     config.settings.database;
   if (config.databaseUrl !== null) {
@@ -31,13 +39,13 @@ export async function openConfiguredDatabase(config: CloudProgramConfig): Promis
       statementTimeoutMs: statement_timeout_seconds * 1_000,
       transactionPooler: transaction_pooler,
     });
-    return { db: openCloudDatabase(database), database, engine: "postgres" };
+    return { db: openCloudDatabase(database), database, engine: "postgres", dump: null };
   }
   const folder = config.databaseFolder;
   try {
     makeFolder(folder);
-    const database = await openPgliteFolder(folder);
-    return { db: openCloudDatabase(database), database, engine: "pglite" };
+    const database = await openPgliteFolder(folder, snapshot);
+    return { db: openCloudDatabase(database), database, engine: "pglite", dump: database.dump };
   } catch (cause) {
     if (cause instanceof MissingPackageError) throw cloudPackagesMissing();
     if (cause instanceof DatabaseError && /another process/.test(cause.message)) {

@@ -20,6 +20,7 @@ import { errorName } from "../../core/values/text/describe-error.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 import { withProgramName } from "../program/program-name.ts";
 import { version } from "../program/version.ts";
+import { writeBackup } from "./backup.ts";
 import { openControlChannel } from "./control-channel.ts";
 import { openAccounts } from "./open-accounts.ts";
 import {
@@ -88,6 +89,7 @@ async function serveOn(
           db,
           bodyKeys,
           accounts: async () => accounts,
+          backUp: (folder) => writeBackup(opened, config.databaseUrl, folder),
         })
       : null;
   const purge = startPurgeJob({ db, clock: systemClock, accounts, bodyKeys, sha256, log }, async () => {

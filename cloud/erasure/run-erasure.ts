@@ -51,6 +51,14 @@ export async function erasePrompts(
   return await finish(parts, await beginErasure(parts.db, erasure, () => parts.clock.now()));
 }
 
+/** Performs an erasure again, in a database that was restored from a backup from before it. */
+export async function repeatErasure(
+  parts: Omit<ErasureParts, "randomBytes">,
+  erasure: Erasure,
+): Promise<ErasureReport> {
+  return await finish(parts, await beginErasure(parts.db, erasure, () => erasure.before));
+}
+
 /** Finishes the erasures that were interrupted. Returns their reports. */
 export async function continueErasures(
   parts: Omit<ErasureParts, "randomBytes">,

@@ -140,14 +140,22 @@ const SUMMED: Readonly<Record<string, readonly string[]>> = {
 
 /** Reads a table as its owner. Fails, instead of finding no rows, where row-level security would hide some. */
 async function readTotals(db: CloudDatabase, table: string): Promise<TableTotals> {
-  const sums = (SUMMED[table] ?? []).map((column) => `coalesce(sum(${column}), 0)::text as ${column}`);
-  return await db.transaction().execute(async (trx: Transaction<CloudSchema>) => {
-    await sql`set local row_security = off`.execute(trx);
-    await sql`set local statement_timeout = 0`.execute(trx);
-    const { rows } = await sql<TableTotals>`
-      select ${sql.raw(["count(*)::text as rows", ...sums].join(", "))} from ${sql.table(table)}`.execute(
-      trx,
-    );
-    return rows[0] ?? {};
+  return await db.transaction().execute(async (trx) => {
+    await showAllRows(trx);
+    return await readTotalsIn(trx, table);
   });
+}
+
+/** Prepares a transaction for `readTotalsIn()`. */
+export async function showAllRows(trx: Transaction<CloudSchema>): Promise<void> {
+  await sql`set local row_security = off`.execute(trx);
+  await sql`set local statement_timeout = 0`.execute(trx);
+}
+
+/** Reads the rows and sums of a table in a transaction that sees all rows. */
+export async function readTotalsIn(trx: Transaction<CloudSchema>, table: string): Promise<TableTotals> {
+  const sums = (SUMMED[table] ?? []).map((column) => `coalesce(sum(${column}), 0)::text as ${column}`);
+  const { rows } = await sql<TableTotals>`
+    select ${sql.raw(["count(*)::text as rows", ...sums].join(", "))} from ${sql.table(table)}`.execute(trx);
+  return rows[0] ?? {};
 }

@@ -1,4 +1,5 @@
 import { AdminCreateUserCommand, AdminListCommand, AdminSetPlanCommand } from "./admin.ts";
+import { BackupCommand, RestoreCommand, WithdrawalsCommand } from "./backup.ts";
 import { EraseCommand } from "./erase.ts";
 import { LedgerVerifyCommand } from "./ledger.ts";
 import { MigrateCommand } from "./migrate.ts";
@@ -18,4 +19,7 @@ export const commands = [
   LedgerVerifyCommand,
   PurgeCommand,
   EraseCommand,
+  BackupCommand,
+  WithdrawalsCommand,
+  RestoreCommand,
 ];
