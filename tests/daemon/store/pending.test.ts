@@ -30,7 +30,8 @@ type Operation =
       readonly of: number[];
     }
   | { readonly kind: "prune"; readonly before: number }
-  | { readonly kind: "skip_all" } | { readonly kind: "offer_all" };
+  | { readonly kind: "skip_all" }
+  | { readonly kind: "offer_all" };
 
 const indexes = fc.uniqueArray(fc.nat({ max: records.length - 1 }), { minLength: 1, maxLength: 3 });
 
