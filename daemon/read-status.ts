@@ -101,7 +101,7 @@ function listWarnings(daemon: RunningDaemon): readonly string[] {
 /** Returns how many calls were sent since the start although a budget could not decide on them. */
 export function readLetThrough({ proxy, budgets }: RunningDaemon): LetThroughTotals {
   const { early } = proxy.counters().gate;
-  const { calls, byBudget } = budgets.lettingThrough();
+  const { calls, byBudget } = budgets.letThroughSums();
   return { calls: calls + early, early, byBudget };
 }
 

@@ -8,7 +8,7 @@ import { formatSpan } from "./figures.ts";
 import { formatPermille } from "./formats.ts";
 import type { Html } from "./html.ts";
 
-/** How many of the seen calls were metered, and of how many machines that is unknown. */
+/** How many of the seen calls were metered, and for how many machines this is unknown. */
 export type CoverageFigure = Pick<
   NonNullable<UsageAnswer["coverage"]>,
   "metered" | "seen" | "permille" | "unknown_machines"

@@ -57,7 +57,7 @@ export function renderMenus(view: View, menus: readonly Menu[]): Html {
   </form>`;
 }
 
-/** Renders menus of filters with one value: what the period has, and what is selected. */
+/** Renders a menu for each filter, with the values in the period and the selected one. */
 export function renderFilterMenus(
   {
     choices,
@@ -95,7 +95,7 @@ const groupFilters = (filters: readonly ViewFilter[]): FilterGroup[] =>
     values: group.map(({ value }) => value),
   }));
 
-/** Renders the filters: those of one name together, with a link that removes them, and one that turns them round. */
+/** Renders the filters: those of one name together, with a link that removes them and one that inverts them. */
 export function renderChips(view: View, nameOf: NameOfValue = isOwnName): Html | "" {
   if (view.filters.length === 0) return "";
   const groups = groupFilters(view.filters);
@@ -105,10 +105,10 @@ export function renderChips(view: View, nameOf: NameOfValue = isOwnName): Html |
 function renderChip(view: View, { name, excludes, values }: FilterGroup, nameOf: NameOfValue): Html {
   const isOwn = (each: ViewFilter) => each.name === name && each.excludes === excludes;
   const others = view.filters.filter((each) => !isOwn(each));
-  const turned = view.filters.map((each) => (isOwn(each) ? { ...each, excludes: !excludes } : each));
+  const inverted = view.filters.map((each) => (isOwn(each) ? { ...each, excludes: !excludes } : each));
   const verb = excludes ? "is not" : "is";
   const label = filterName(name);
-  return html`<span class="chip"><span>${label} ${view.spec.areUsage === true ? html`<a class="turn" href="${viewHref(view, { filters: turned })}" aria-label="${label} ${verb}: turn the filter round">${verb}</a>` : verb} ${values.map((value, at) => html`${at > 0 ? " or " : ""}<bdi>${value === "" ? "unknown" : (nameOf(name, value) ?? value)}</bdi>`)}</span><a class="drop" href="${viewHref(view, { filters: others })}" aria-label="Remove the filter ${label}">×</a></span>`;
+  return html`<span class="chip"><span>${label} ${view.spec.areUsage === true ? html`<a class="turn" href="${viewHref(view, { filters: inverted })}" aria-label="${label} ${verb}: invert the filter">${verb}</a>` : verb} ${values.map((value, at) => html`${at > 0 ? " or " : ""}<bdi>${value === "" ? "unknown" : (nameOf(name, value) ?? value)}</bdi>`)}</span><a class="drop" href="${viewHref(view, { filters: others })}" aria-label="Remove the filter ${label}">×</a></span>`;
 }
 
 /** Renders notices about the unknown parts of the address. */

@@ -37,7 +37,7 @@ export interface FramedPage {
   readonly title?: string;
   /** The page of the navigation that this one belongs to. */
   readonly path: string;
-  /** The shortest address of the view, which replaces that of a form. */
+  /** The shortest address of the view. It replaces the longer one that a form submits. */
   readonly address?: string;
   /** The way back to a list, before the heading. */
   readonly back?: NavigationItem;

@@ -23,7 +23,7 @@ export interface SavingsSource {
   readonly book: PriceBook;
 }
 
-/** The most models of several providers that are told apart, each with a read of its own. The rest counts as one provider's. */
+/** How many models of several providers are read by provider, each on its own. The others are counted under one provider. */
 const MAX_SHARED_MODELS = 10;
 
 /** Reads what could cost less. Both hosts read the same sums, so equal data gives equal answers. */

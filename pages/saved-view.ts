@@ -51,8 +51,8 @@ const PAGES: Readonly<Record<SavedViewPage, ReadSaved>> = {
 };
 
 /**
- * Checks the query string of a page, and returns its shortest form. So a saved view is a page with a valid query, never another
- * address. `dimensions` are those that lists of requests can filter by.
+ * Checks the query string of a page, and returns its shortest form. So a saved view can only lead to its page. `dimensions` are those that
+ * lists of requests can filter by.
  */
 export const readSavedQuery = (
   page: SavedViewPage,

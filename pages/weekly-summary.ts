@@ -123,7 +123,7 @@ export function renderWeeklySummary(summary: WeeklySummary): SummaryContent {
   ];
   const figures = figuresOf(projects);
   const change = describeChange(projects);
-  const why = `You get this email each Monday because you asked for it in the workspace "${name}".`;
+  const why = `You get this email each Monday because you started the weekly summary of the workspace "${name}".`;
   const toText = ({ name: each, value, note }: Line) => `${each}: ${value}${note === "" ? "" : ` (${note})`}`;
   const text = [
     `${title}\n${words}`,

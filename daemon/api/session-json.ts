@@ -18,7 +18,7 @@ type CacheCounts = {
   readonly [Name in keyof Pick<TokenSums, "prompt" | "cacheRead" | "cacheWrite">]: bigint | number | null;
 };
 
-/** The same for one request. */
+/** Returns this share for one request. */
 export const requestCachePermille = ({ tokens }: Pick<RequestRecord, "tokens">): number | null =>
   cachePermille({
     prompt: tokens.promptTokens,

@@ -71,7 +71,7 @@ const sendCsv = (context: Context, [columns, rows]: CsvTable): Response =>
     "content-type": "text/csv; charset=utf-8; header=present",
   });
 
-/** Sums are bigints, which JSON has as text. */
+/** Sends JSON, in which bigints are text. */
 const sendJson = (context: Context, value: unknown): Response =>
   context.body(
     JSON.stringify(value, (_key, inner) => (typeof inner === "bigint" ? inner.toString() : inner)),

@@ -54,7 +54,7 @@ async function getUsage(ports: ApiPorts, context: Context): Promise<Response> {
   });
 }
 
-/** Answers with what could cost less. Of the query, it takes the period, the zone, the buckets and the filters. */
+/** Answers with what could cost less. It uses the period, the zone, the buckets and the filters of the query. */
 export async function getSavings(ports: ApiPorts, context: Context): Promise<Response> {
   const query = readQuery(context);
   if (query instanceof Response) return query;

@@ -40,14 +40,14 @@ export interface BudgetTracker {
   /** Reads what the cloud stated about the budgets of the workspace. */
   refreshFleet(): void;
   state(): BudgetsState;
-  /** A call was sent although these budgets could not decide on it. */
+  /** Counts a call that was sent although these budgets could not decide on it. */
   letThrough(budgets: readonly LetThrough[]): void;
-  /** The budget ended a call that was under way. */
+  /** Counts a call in flight that the budget ended. */
   cut(budget: string): void;
   /** How many calls each budget has ended since the start. */
   cutCalls(): ReadonlyMap<string, number>;
-  /** The calls since the start that were sent in this way: their number, and the reasons by budget. */
-  lettingThrough(): LetThroughSums;
+  /** Returns the calls of `letThrough()` since the start: their number, and the reasons by budget. */
+  letThroughSums(): LetThroughSums;
   stop(): void;
 }
 
@@ -57,7 +57,7 @@ export interface LetThroughSums {
   readonly byBudget: ReadonlyMap<string, LetThroughCounts>;
 }
 
-/** The same with the calls that were sent before the budgets were read, which are in `calls` but in no budget. */
+/** The sums with the calls that were sent before the budgets were read. These are counted in `calls`, but in no budget. */
 export interface LetThroughTotals extends LetThroughSums {
   readonly early: number;
 }
@@ -70,7 +70,7 @@ export interface BudgetTrackerPorts {
   readonly clock: Clock;
   /** Receives warnings. Its errors are passed to `onFailure`. */
   onNotice(notice: BudgetNotice): void;
-  /** The budget ended a call that was under way. */
+  /** Called when a budget has ended a call in flight. */
   onCut?(budget: string): void;
   /** Called if the tracker's own code fails. */
   onFailure(cause: unknown): void;
@@ -140,7 +140,7 @@ export function createBudgetTracker(ports: BudgetTrackerPorts): BudgetTracker {
       ports.onCut?.(budget);
     },
     cutCalls: () => state.cutCalls,
-    lettingThrough: () => ({ calls: state.letThroughCalls, byBudget: state.letThrough }),
+    letThroughSums: () => ({ calls: state.letThroughCalls, byBudget: state.letThrough }),
     stop() {
       state.stopped = true;
       state.cancelTick();

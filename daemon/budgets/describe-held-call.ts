@@ -21,7 +21,7 @@ import { createBodyDecoder } from "../capture/body-decoder.ts";
 import type { CallAttribution, ConnectionAttribution } from "../capture/ports.ts";
 import type { CallQuestion, GateAnswer } from "../proxy/call-gate.ts";
 
-/** What a held call is described with. */
+/** The dependencies of describing a held call. */
 export interface CallSources {
   readonly registry: Registry;
   prices(): PriceBook;
@@ -31,7 +31,7 @@ export interface CallSources {
   readonly place: CallFacts;
 }
 
-/** What is known about a held call at once. */
+/** What is known about a held call before its caller is looked up. */
 export interface KnownCall {
   readonly question: CallQuestion;
   readonly head: RequestHead;
@@ -52,7 +52,7 @@ export function matchRoute(
   return route.kind !== "metered" || route.fetches === true || route.api === "repeated" ? null : route;
 }
 
-/** Whether the decision is on each message of a WebSocket, and not on its handshake. */
+/** Whether each message of a WebSocket is decided on, instead of its handshake. */
 export const hasTurns = ({ webSocket, api }: MeteredRoute) =>
   webSocket === true && (api === "openai.responses" || api === "openai.realtime");
 
@@ -122,7 +122,7 @@ export function describeCall(
   return { question, head, route, facts, bound, attribution, answer };
 }
 
-/** Returns the caller, if it is known at once. */
+/** Returns the caller if it is known already, and null if it must be looked up. */
 export function knownAttribution({ question, head, attribution }: KnownCall): CallAttribution | null {
   const known = attribution.known?.(projectOf(question, head)) ?? null;
   const git = attribution.git?.() ?? null;

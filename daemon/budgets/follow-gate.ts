@@ -16,13 +16,13 @@ export interface FollowedGate {
   stop(): void;
 }
 
-/** How often the gate and the calls under way are compared with the budgets, in milliseconds: a lift ends without an event. */
+/** How often the gate and the calls in flight are compared with the budgets, in milliseconds. A lift ends without an event. */
 const CHECK_MS = 250;
 
 /** How long the proxy's confirmation is waited for, in milliseconds. */
 const CONFIRM_TIMEOUT_MS = 2_000;
 
-/** Makes the proxy hold calls while a budget can refuse one, and end those that a budget ends. */
+/** Makes the proxy hold calls while a budget can refuse one, and end the calls that a budget ends. */
 export function followGate({ proxy, heldCalls, budgets, later }: GateParts): FollowedGate {
   let current: string | null = null;
   let isStopped = false;

@@ -17,7 +17,7 @@ import { recordInOutbox } from "./record-in-outbox.ts";
 /** How often changed coverage is sent, in milliseconds. Source: docs/specification.md#coverage-in-the-cloud. */
 export const COVERAGE_SYNC_MS = 300_000;
 
-/** How often a machine without calls states that its daemon runs, in milliseconds. Source: docs/specification.md#coverage-in-the-cloud. */
+/** How often a machine without calls reports that its daemon runs, in milliseconds. Source: docs/specification.md#coverage-in-the-cloud. */
 export const RUNNING_SYNC_MS = 1_800_000;
 
 /** The pause between two uploads of earlier hours, in milliseconds. */
@@ -26,10 +26,10 @@ const REST_MS = 1_000;
 /** How long nothing is sent to a cloud that does not know the route or refuses the upload, in milliseconds. */
 const UNSUPPORTED_MS = DAY_MS;
 
-/** An hour can change for so long: a call that began in it may end later. In milliseconds. */
+/** How long the counts of an hour can change, in milliseconds: a call that began in it may end later. */
 const CHANGING_MS = DAY_MS;
 
-/** The key of how far the coverage was sent. */
+/** The key under which the store keeps how far the coverage was sent. */
 const SENT_KEY = "coverage_sent";
 
 /** Up to where the coverage was sent to a workspace: the start of the last hour, and the last run with its end. */
@@ -65,7 +65,7 @@ const PAUSES_MS: Readonly<Record<CoverageSyncResult, number>> = {
 
 /**
  * Sends the hours and running times that changed since the last time, after they are in the outbox. Sends nothing while the sync is
- * paused. A failed round is repeated whole: the cloud keeps the latest statement of each hour.
+ * paused. A failed round is repeated in full: the cloud keeps the latest counts of each hour.
  */
 export async function sendCoverage(
   ports: CloudServicePorts,
@@ -132,7 +132,7 @@ function readHours({ store }: CloudServicePorts, from: Millis): CoverageHour[] {
   return [...Map.groupBy(rows, ({ hour }) => hour)].map(([hour, own]) => toWire(hour, own));
 }
 
-/** Converts an hour. Kinds that say nothing about what the totals lack stay on the machine. */
+/** Converts an hour. Kinds that don't show what the totals lack stay on the machine. */
 function toWire(hour: Millis, rows: readonly HourlyCoverage[]): CoverageHour {
   const counted = rows.filter(({ count }) => count > 0);
   const { metered, seen } = summariseCoverage(
@@ -145,7 +145,7 @@ function toWire(hour: Millis, rows: readonly HourlyCoverage[]): CoverageHour {
 const isSent = (kind: CoverageKind): boolean =>
   coverageGapKinds.includes(kind) || kind.startsWith("unlisted_");
 
-/** Returns the runs that began after the one that was sent, and that one if it has become longer; the first ones if many. */
+/** Returns the runs to send, the earliest first: those that began after the last one that was sent, and that one if it has grown. */
 const findRuns = (runs: readonly RunningTime[], sent: RunningTime): RunningTime[] =>
   runs
     .filter(({ from, to }) => from > sent.from || (from === sent.from && to > sent.to))

@@ -85,7 +85,7 @@ function createService(ports: CloudServicePorts): Service {
     pairing: createPairingService(ports, {
       async paired() {
         await sync.dispatch({ kind: "credentials_replaced" });
-        // The new cloud may know what the last one refused, and it may be the same one after a restore.
+        // The new cloud may support what the last one refused, or may be the same cloud after a restore.
         service.coverage.enable(false);
         service.ledger.enable(false);
         if (service.started) await applySettings(service);

@@ -10,8 +10,8 @@ import type { SyncNowResult } from "./results.ts";
 import type { CloudWorkers } from "./workers.ts";
 
 /**
- * Sends everything that is pending, first requests and then bodies, until all is sent or sending fails; and the coverage, which a cloud
- * may not know.
+ * Sends everything that is pending, first requests and then bodies, until all is sent or sending fails. Also sends the coverage, whose
+ * result does not count: an older cloud does not support it.
  */
 export async function syncNow(
   ports: CloudServicePorts,

@@ -46,7 +46,7 @@ export function showPage(ports: ApiPorts, context: Context, page: FramedPage, st
   );
 }
 
-/** Answers that what a page is about does not exist. */
+/** Answers 404 with a page. */
 export const showNotFound = (ports: ApiPorts, context: Context, back: NavigationItem, main: Html) =>
   showPage(ports, context, { heading: "Not found", path: back.path, back, main }, 404);
 

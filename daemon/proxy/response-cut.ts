@@ -3,7 +3,7 @@ import { CR, LF } from "../../core/metering/exchange/bytes.ts";
 import { headerValue, type ResponseHead } from "../../core/metering/exchange/head.ts";
 import type { MessageReader } from "../../core/metering/exchange/message-reader.ts";
 
-/** The order to end a call that is under way. */
+/** The order to end a call in flight. */
 export interface CutOrder extends CallCut {
   readonly connection: number;
   /** As in `CallQuestion`: the turns of a WebSocket have negative numbers. */
@@ -11,10 +11,10 @@ export interface CutOrder extends CallCut {
   readonly budget: string;
 }
 
-/** How long the end of an event is waited for before the connection is closed, in milliseconds. Source: docs/specification.md#budgets. */
+/** How long to wait for the end of an event before the connection is closed, in milliseconds. Source: docs/specification.md#budgets. */
 export const MAX_CUT_WAIT_MS = 2_000;
 
-/** Ends the response to one request of a connection. Its reader of responses reports to the first five functions. */
+/** Ends the response to one request of a connection. The connection's response reader calls the first five functions. */
 export interface ResponseCut {
   started(): void;
   head(head: ResponseHead): void;
@@ -26,7 +26,7 @@ export interface ResponseCut {
   order(order: CutOrder): void;
   /** Whether a response is to be ended. Its bytes must then be relayed in the pieces of `piecesOf()`. */
   readonly isOrdered: boolean;
-  /** The bytes that the reader has read were relayed. */
+  /** Must be called after the bytes that the reader has read were relayed. */
   relayed(): void;
   stop(): void;
 }
@@ -43,7 +43,7 @@ interface CutPorts {
 }
 
 interface CutState extends CutPorts {
-  /** What of the current response was relayed. */
+  /** Which part of the current response was relayed last. */
   phase: "nothing" | "head" | "body";
   current: ResponseHead | null;
   /** The latest bytes of its body. */
@@ -52,7 +52,7 @@ interface CutState extends CutPorts {
   timer: NodeJS.Timeout | null;
 }
 
-/** Creates what ends responses of a connection. */
+/** Creates the response cut of a connection. */
 export function createResponseCut(ports: CutPorts): ResponseCut {
   const state: CutState = {
     ...ports,
@@ -120,7 +120,7 @@ function cutIfPossible(state: CutState): void {
   if (bytes !== null) endResponse(state, order, bytes);
 }
 
-/** Whether the response is a stream of the event's type, in which something can be written. */
+/** Whether the event can be inserted into the response: an uncompressed stream of the event's type without a fixed length. */
 function takesEvent({ headers }: ResponseHead, { event }: CutOrder): boolean {
   const type = headerValue(headers, "content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   const encoding = headerValue(headers, "content-encoding") ?? "identity";
@@ -128,7 +128,7 @@ function takesEvent({ headers }: ResponseHead, { event }: CutOrder): boolean {
   return event !== null && type === event.mediaType && encoding === "identity" && !isFixed;
 }
 
-/** Returns what ends the stream after its last byte; null if an event is not complete there. */
+/** Returns the bytes that end the stream here; null in the middle of an event. */
 function eventBytes({ tail, reader }: CutState, { event }: CutOrder): Uint8Array | null {
   if (event === null || (tail !== null && !endsEvent(tail, event.mediaType))) return null;
   const how = reader().insertion();
@@ -139,7 +139,7 @@ function eventBytes({ tail, reader }: CutState, { event }: CutOrder): Uint8Array
   return Buffer.concat(parts);
 }
 
-/** Whether bytes of a body end an event: with an empty line, or for lines of JSON with any line. */
+/** Whether these bytes of a body end an event: with an empty line, or in lines of JSON with the end of any line. */
 function endsEvent(bytes: Uint8Array, mediaType: string): boolean {
   const last = bytes.at(-1);
   if (mediaType !== "text/event-stream") return last === LF;

@@ -4,8 +4,8 @@ import type { RequestListQuery, RequestPage } from "./port/records.ts";
 type Cursor = Pick<RequestListQuery, "beforeSeq"> & Required<Pick<RequestListQuery, "after">>;
 
 /**
- * Parses the cursor of a list of requests: a `seq`, in a list that is not sorted by time after the value that it is sorted by. Returns
- * null if the list has no such cursor.
+ * Parses the cursor of a list of requests: `seq`, or in a list that is not sorted by time `key.seq`, where `key` is the value that it is
+ * sorted by. Returns null if the cursor is invalid.
  */
 export function parseListCursor(text: string, sort: RequestListQuery["sort"] = "time"): Cursor | null {
   const [, key, seq] = /^(?:(-?\d{1,18})\.)?(\d{1,15})$/.exec(text) ?? [];

@@ -34,7 +34,7 @@ export async function findRepeats(
   turn: Turn,
 ): Promise<RepeatSearch> {
   const where = matches({ filters: {}, where: query.filters.map(toCondition) }, ofRequests);
-  // The end of the first slice is before any request at `to`; those of the others continue below the row before.
+  // The first slice ends before `to`, and each other slice before the last row of the one before it.
   const statement = connection.prepare<Row>(
     `SELECT requested_at, request_id, provider, model, project, prompt_hash, cost_pico_usd,
        ${EFFECTIVE_BILLING_SQL} AS billing, (error_class IS NOT NULL OR coalesce(http_status >= 400, 0)) AS failed
@@ -43,7 +43,7 @@ export async function findRepeats(
      ORDER BY requested_at DESC, request_id DESC LIMIT ?`,
   );
   const found = new Map<string, RepeatedPrompts>();
-  /** The oldest request with each prompt so far. If there is an older one, it is a repetition. */
+  /** The oldest request so far with each prompt. If an older one is found, it was a repetition. */
   const oldest = new Map<string, Row>();
   let searched = 0;
   let end: readonly [Millis, string] = [period.to, ""];

@@ -15,13 +15,13 @@ const LIST_SIZES: RangeSizes = { sliceRows: 10_000, blockRows: 1_000 };
 /** The columns that a text is searched in. */
 const SEARCHED = ["project", "git_branch", "model", "provider", "client", "error_class"] as const;
 
-/** Which requests a list has, as SQL over `requests`, and what the rollups know of that. */
+/** Which requests a list contains, as SQL over `requests`, and what the rollups know about them. */
 export interface ListScope {
   readonly sql: string;
   readonly values: readonly SqliteValue[];
   /** The part of the selection that rollups can look up. */
   readonly summed: Selection;
-  /** Whether an index finds the requests, so that no range must be left out. */
+  /** Whether an index finds the requests, so that no range needs to be skipped. */
   readonly isIndexed: boolean;
 }
 
@@ -77,7 +77,7 @@ function selectionOf(query: RequestListQuery): Selection & { readonly where: rea
   };
 }
 
-/** Returns the condition that a name contains the text. Letters of ASCII match in any case. */
+/** Returns the condition that a name contains the text. ASCII letters match in upper and lower case. */
 const toSearch = (text: string): ColumnCondition => ({
   columns: SEARCHED,
   sql: (column) =>
@@ -91,7 +91,7 @@ function scopeOf(query: RequestListQuery): ListScope {
   const { where } = selection;
   const { sql, values } = matches(selection, ofRequests);
   const isIndexed = where.some((each) => each.isIndexed);
-  // `+`: by number or the index of a filter, not by time.
+  // `+` keeps SQLite from using the index by time, instead of `seq` or the index of a filter.
   const period = [
     ...(query.from === null ? [] : [" AND +requested_at >= ?"]),
     ...(query.to === null ? [] : [" AND +requested_at < ?"]),

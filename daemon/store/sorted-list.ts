@@ -30,9 +30,8 @@ interface KeyRow {
 }
 
 /**
- * Lists requests by falling key, then by falling `seq`. Decision: without an index, which every metered call would have to update.
- * Each slice gives its own first rows; of all of them, the first ones are kept, and the next slice reads only what comes before the
- * last of these.
+ * Lists requests by falling key, then by falling `seq`. Decision: there is no index, because every metered call would have to update it.
+ * Only the first `limit + 1` rows of all slices so far are kept, and the next slice reads only rows that come before the last of these.
  */
 export async function listSorted(
   connection: SqliteConnection,

@@ -17,8 +17,8 @@ interface RunningTimesPorts {
 }
 
 /**
- * Stores each minute that the daemon runs, so that times without metering are known later. Returns a function that stops it
- * and stores the end. A run that can't be stored, as during a full disk, is stored whole with the next step.
+ * Stores each minute that the daemon runs, so that times without metering are known later. Returns a function that stores the end and
+ * stops the task. If a run can't be stored, for example because the disk is full, the next step stores all of it.
  */
 export function startRunningTimes({ store, clock, log }: RunningTimesPorts): () => void {
   const startedAt = clock.now();

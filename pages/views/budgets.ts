@@ -128,7 +128,7 @@ function renderBudgets({ budgets, letThrough, early }: BudgetLines, clock: PageC
     <tbody>${budgets.map((line) => renderRow(line, clock))}</tbody></table></div>${refusing.map(renderLift)}${letThrough === 0 ? "" : html`<p class="quiet">${describeLetThroughTotal(letThrough, early)}${budgets.map(renderLetThrough)}</p>`}`;
 }
 
-/** Returns where the bar ends with what calls in flight may use, in percent; null without any. */
+/** Returns how much would be used if each call in flight used its maximum, in percent; null if none is in flight. */
 function inFlightMark({ spent, in_flight, limit, calls_in_flight }: BudgetLine): number | null {
   if (spent === null || calls_in_flight === 0 || limit === "0") return null;
   return Number(((BigInt(spent) + BigInt(in_flight)) * 100n) / BigInt(limit));

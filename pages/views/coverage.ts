@@ -49,7 +49,7 @@ export interface MachineLine {
   readonly permille: number | null;
   readonly metered: number;
   readonly seen: number;
-  /** Until when the machine has counted; null: it never stated its coverage. */
+  /** The end of the machine's last report; null if it never reported. */
   readonly reportedAt: Millis | null;
 }
 
@@ -205,7 +205,7 @@ export function renderMachineCoverage({ state, permille }: Pick<MachineLine, "st
 function renderStopped(stopped: readonly StoppedTime[], clock: PageClock, restCommand: string | null): Html {
   const totalMs = stopped.reduce((sum, { from, to }) => sum + (to - from), 0);
   return html`<section class="panel" aria-labelledby="stopped-title"><div class="head"><h2 id="stopped-title">When the meter was not running</h2><span class="quiet">${formatQuantity(stopped.length, "time")}, ${formatSpan(totalMs)} in all</span></div>
-    <p class="quiet">It was stopped, or the machine was off or asleep. Calls in this time are in no count.</p>
+    <p class="quiet">It was stopped, or the machine was off or asleep. Calls in this time were not counted.</p>
     <div class="scroll"><table aria-label="Times without the meter">
       <thead><tr><th scope="col">From</th><th scope="col">To</th><th scope="col" class="num">Length</th></tr></thead>
       <tbody>${stopped.slice(0, MAX_ROWS).map(({ from, to, machine }) => html`<tr><th scope="row" class="name">${renderTime(from, clock, true)}${machine === undefined ? "" : html`<span class="sub">${renderName(machine)}</span>`}</th><td class="when">${renderTime(to, clock, true)}</td><td class="num">${formatSpan(to - from)}</td></tr>`)}</tbody>

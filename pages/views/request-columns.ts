@@ -15,7 +15,7 @@ import type { RequestSender, ShownRequest } from "./shown-request.ts";
 export interface RequestColumn {
   readonly name: string;
   readonly heading: string;
-  /** Where it is shown unless somebody chose it: on all screens, from 641 or from 901 pixels. */
+  /** Where it is shown unless it was chosen: on all screens, from 641 pixels or from 901 pixels. */
   readonly from: "" | "desk" | "wide";
   readonly kind: "name" | "num" | "";
   /** The order that the heading selects. */
@@ -99,7 +99,7 @@ const COLUMNS: readonly RequestColumn[] = [
   { ...{ name: "status", heading: "Status", from: "desk", kind: "" }, render: renderOutcome },
 ];
 
-/** The columns that a table has unless others were chosen. Only one of the first two is a host's. */
+/** The columns of a table unless others were chosen. A host has either `client` or `person`. */
 const DEFAULT_COLUMNS = [
   "project",
   "client",

@@ -33,10 +33,10 @@ export function cacheShare({ tokens }: Pick<RequestRecord, "tokens">): string | 
     : formatShare(tokens.cacheReadTokens, input);
 }
 
-/** Renders the model, or the one that was asked for if none answered. */
+/** Renders the model, or the requested one if none responded. */
 export function renderModel({ errorClass, model, requestedModel }: ShownRequest): Html {
-  const isAsked = errorClass !== null && (model === "unknown" || model === requestedModel);
-  return isAsked
-    ? html`${renderName(requestedModel ?? model)} <span class="quiet">(asked)</span>`
+  const isRequested = errorClass !== null && (model === "unknown" || model === requestedModel);
+  return isRequested
+    ? html`${renderName(requestedModel ?? model)} <span class="quiet">(requested)</span>`
     : renderName(model);
 }

@@ -30,7 +30,7 @@ export function renderRequestTable(table: RequestTable, place: PagePlace): Html 
   </table></div>`;
 }
 
-/** Returns the columns of a table: chosen ones on all screens, and the one that it is sorted by. */
+/** Returns the columns of a table. Chosen columns, and the one that it is sorted by, are shown on all screens. */
 function shownColumns({ senders, view }: RequestTable): readonly RequestColumn[] {
   const isCloud = senders !== undefined;
   const chosen = (view?.values.columns ?? "").split(",").filter((name) => name !== "");
@@ -65,7 +65,7 @@ function renderRow(
 ): Html {
   const { requestId, project, tokens } = request;
   const [input, output] = [totalInputTokens(tokens), totalOutputTokens(tokens)];
-  // On a phone, the name of the model has what the hidden columns say.
+  // On a phone, the model's cell also shows what the hidden columns contain.
   const more = html`<span class="sub phone"><bdi>${project}</bdi>${request.errorClass === null ? html`, ${formatShortCount(input)} → ${formatShortCount(output)}` : html`, ${renderOutcome(request)}`}</span>`;
   const hidesColumns = columns.some(({ from }) => from !== "");
   return html`<tr id="r-${requestId}">

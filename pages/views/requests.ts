@@ -47,13 +47,13 @@ export interface RequestsView extends View {
   readonly query: RequestQuery;
 }
 
-/** Reads a list's state from the parameters of an address. It takes the names of filters of other pages and of earlier lists. */
+/** Reads a list's state from the parameters of an address. Accepts the names that other pages and earlier versions give to filters. */
 export function readRequestsView(spec: ViewSpec, parameters: URLSearchParams, base = ""): RequestsView {
   const isForm = parameters.has("form");
   const columns = parseColumns(parameters.getAll("columns"), isCloudSpec(spec));
   const own = new URLSearchParams();
   for (const [key, value] of parameters) {
-    // An empty field of a form is not a filter, so a form names the filters by an unknown value.
+    // An empty field of a form is not a filter. A form sends a filter by an unknown value as `unknown=<name>`.
     const isLeftOut = key === "form" || key === "columns" || (isForm && value === "");
     if (isForm && key === "unknown") own.append(value, "");
     else if (!isLeftOut) own.append(...toUsageParameter([key, value]));
@@ -125,7 +125,7 @@ function describeCount({ requests, total, periodWords }: RequestsAnswer, { query
   const shown = requests.length;
   const count =
     total === null ? formatQuantity(shown, "request") : `${shown} of ${total.toLocaleString("en")} requests`;
-  const order = query.sort === "time" ? "" : `, most ${SORT_NAMES[query.sort]} first`;
+  const order = query.sort === "time" ? "" : `, sorted by ${SORT_NAMES[query.sort]}`;
   return `${count}, ${periodWords}${order}`;
 }
 

@@ -48,7 +48,7 @@ export interface StoredResponse {
  */
 export type RequestStatus = "ok" | "failed" | "unpriced" | "incomplete" | number;
 
-/** The last request of a page, in an order other than the time: the value that it is sorted by, and its `seq`. */
+/** The last request of a page that is not sorted by time: the value that it is sorted by, and its `seq`. */
 export interface SortedPosition {
   /** A cost in pico-USD, a number of tokens or milliseconds; -1 if it is unknown. */
   key: bigint;
@@ -69,7 +69,7 @@ export interface RequestListQuery extends Period, Partial<RequestQuery> {
   status?: RequestStatus;
   /** Only requests with a smaller `seq`. Null for the first page. */
   beforeSeq: number | null;
-  /** Only requests after this one, in a list that is sorted by something else than time. */
+  /** Only requests after this one, in a list that is not sorted by time. */
   after?: SortedPosition | null;
   limit: number;
 }
