@@ -10,6 +10,7 @@ export interface Violation {
     | "write_in_with"
     | "insert_select"
     | "volatile_insert"
+    | "mutable_update"
     | "cast_of_set"
     | "set_config"
     | "spans_places";
@@ -19,6 +20,9 @@ export interface Violation {
 
 /** Functions whose result differs from call to call. In an insert they make a cluster copy rows, which row-level security refuses. */
 const VOLATILE = new Set(["gen_random_uuid", "random", "clock_timestamp", "nextval"]);
+
+/** The immutable functions that statements use in `do update`. A cluster refuses others there. */
+const IMMUTABLE = new Set(["encode", "sha256", "replace"]);
 
 /** Functions that return rows. A cluster refuses a cast directly around one. */
 const RETURNS_ROWS = new Set([
@@ -31,13 +35,8 @@ const RETURNS_ROWS = new Set([
 const isDistributed = (table: string) =>
   (TABLE_PLACES as Readonly<Record<string, string>>)[table] === "distributed";
 
-/** What is known where a part of a statement stands. */
-interface Scope {
-  /** The sources, by alias, that are bound to one workspace. */
-  readonly bound: ReadonlySet<string>;
-  /** The names of common table expressions. */
-  readonly expressions: ReadonlySet<string>;
-}
+/** The names of common table expressions where a part of a statement stands. */
+type Scope = ReadonlySet<string>;
 
 /** A table or subquery that a query reads, by its alias. */
 interface Source {
@@ -49,7 +48,7 @@ interface Source {
 /** Checks the tree of a statement against the rules of a cluster. */
 export function checkStatement(tree: unknown): readonly Violation[] {
   const found: Violation[] = [];
-  visit(tree, { bound: new Set(), expressions: new Set() }, found);
+  visit(tree, new Set(), found);
   return found;
 }
 
@@ -90,7 +89,7 @@ function visit(value: unknown, scope: Scope, found: Violation[]): void {
 }
 
 function visitQuery(kind: (typeof QUERIES)[number], query: Node, outer: Scope, found: Violation[]): void {
-  const expressions = new Set(outer.expressions);
+  const expressions = new Set(outer);
   const withClause = isNode(query.withClause) ? query.withClause : {};
   for (const each of listOf(withClause.ctes)) {
     const { ctename, ctequery } = (each as Node).CommonTableExpr as Node;
@@ -102,16 +101,16 @@ function visitQuery(kind: (typeof QUERIES)[number], query: Node, outer: Scope, f
   const sources = sourcesOf(kind, query).map((source) =>
     source.table !== null && expressions.has(source.table) ? { ...source, table: null } : source,
   );
-  const bound = boundSources(query, sources, outer);
+  const bound = boundSources(query, sources);
   for (const { alias, table } of sources) {
     if (table !== null && isDistributed(table) && !bound.has(alias)) {
       found.push({ rule: "unbound", subject: table });
     }
   }
-  const scope = { bound, expressions };
   for (const [name, each] of Object.entries(query)) {
-    if ((name === "larg" || name === "rarg") && isNode(each)) visitQuery("SelectStmt", each, scope, found);
-    else if (name !== "relation") visit(each, scope, found);
+    if ((name === "larg" || name === "rarg") && isNode(each))
+      visitQuery("SelectStmt", each, expressions, found);
+    else if (name !== "relation") visit(each, expressions, found);
   }
 }
 
@@ -131,11 +130,12 @@ function sourcesIn(item: unknown): Source[] {
   return [{ alias: alias ?? table ?? "", table }];
 }
 
-/** Returns the aliases that an equality binds to a value without columns, directly or through another bound source. */
-function boundSources(query: Node, sources: readonly Source[], outer: Scope): Set<string> {
-  const bound = new Set(
-    [...outer.bound].filter((alias) => sources.every((source) => source.alias !== alias)),
-  );
+/**
+ * Returns the aliases that an equality binds to a value without columns, directly or through another bound source of the same query. A
+ * cluster does not follow an equality with a source of the query around a subquery: it then asks every shard.
+ */
+function boundSources(query: Node, sources: readonly Source[]): Set<string> {
+  const bound = new Set<string>();
   const links: (readonly [string, string])[] = [];
   const tenants = sources.filter(({ table }) => table !== null && isDistributed(table));
   const aliasOf = (expression: unknown): string | null => {
@@ -193,6 +193,10 @@ function checkInsert(query: Node, found: Violation[]): void {
       found.push({ rule: "volatile_insert", subject: `${name} into ${table}` });
   }
   if (!isDistributed(table)) return;
+  const update = isNode(query.onConflictClause) ? query.onConflictClause.targetList : null;
+  for (const name of mutableCallsIn(update)) {
+    found.push({ rule: "mutable_update", subject: `${name} into ${table}` });
+  }
   const at = listOf(query.cols).findIndex(
     (each) => ((each as Node).ResTarget as Node).name === "workspace_id",
   );
@@ -219,6 +223,21 @@ function checkCalls(node: Node, found: Violation[]): void {
   // An empty value resets the scope.
   if (isScope !== null && value?.includes("ParamRef"))
     found.push({ rule: "set_config", subject: isScope[0] });
+}
+
+/** Lists calls that are not immutable: `||` is not with a number. */
+function mutableCallsIn(update: unknown): string[] {
+  const own = isNode(update) && isNode(update.A_Expr) ? update.A_Expr : {};
+  const isMixed =
+    textOf(own.name) === "||" &&
+    [own.lexpr, own.rexpr].some(
+      (side) => isNode(side) && isNode(side.A_Expr) && textOf(side.A_Expr.name) !== "||",
+    );
+  const inner = (isNode(update) ? Object.values(update) : listOf(update)).flatMap((each) =>
+    typeof each === "object" && each !== null ? mutableCallsIn(each) : [],
+  );
+  const call = isNode(update) && isNode(update.FuncCall) ? [textOf(update.FuncCall.funcname)] : [];
+  return [...(isMixed ? ["||"] : []), ...call.filter((name) => !IMMUTABLE.has(name)), ...inner];
 }
 
 function callsIn(value: unknown): string[] {

@@ -125,8 +125,9 @@ export async function addAuditEvent(
   const beforeSeq = `["meter-audit-event-1",${JSON.stringify(workspaceId.toLowerCase())},`;
   const fields = [event.event_id, formatInstant(now), kind, userId, event.retain_until, event.content_hash];
   const tail = `","${JSON.stringify(fields).slice(2)}`;
+  // A cluster runs only immutable functions in `do update`; `convert_to()` and `||` with a number are not.
   const row = (seq: RawBuilder<unknown>, previous: RawBuilder<unknown>) =>
-    hex(sql`${beforeSeq}::text || ${seq} || ',"' || ${previous} || ${tail}::text`);
+    sql`encode(sha256(replace(${beforeSeq}::text || ${seq}::text || ',"' || ${previous} || ${tail}::text, '\\', '\\\\')::bytea), 'hex')`;
   const { rows: heads } = await sql<{ seq: string; prev_hash: string; hash: string }>`
     insert into audit_event_heads as h (workspace_id, seq, prev_hash, hash)
     values (${workspaceId}::uuid, 1, ${GENESIS_HASH}::text, ${row(sql`1`, sql`${GENESIS_HASH}::text`)})

@@ -87,13 +87,21 @@ export async function storeBody<Refusal>(
   now: Millis,
 ): Promise<BodyOutcome<Refusal>> {
   try {
-    return await inScope(db, { workspaceId }, async (trx): Promise<BodyOutcome<Refusal>> => {
+    let requestId = "";
+    const outcome = await inScope(db, { workspaceId }, async (trx): Promise<BodyOutcome<Refusal>> => {
       const { gate } = await readGate(trx, workspaceId);
       if (gate !== "open") return { kind: gate };
       const opened = open();
       if (!opened.ok) return { kind: "refused", refusal: opened.refusal };
+      requestId = opened.value.requestId;
       return { kind: await storeForSender(trx, workspaceId, sender, sealing, opened.value, now) };
     });
+    if (outcome.kind !== "request_not_synced") return outcome;
+    // In a transaction of its own: a cluster refuses a look-up under another role after a write.
+    if (!(await inScope(db, {}, (trx) => requestExists(trx, requestId)))) return outcome;
+    // It may have arrived in this workspace meanwhile.
+    const isHere = await inScope(db, { workspaceId }, (trx) => hasRequest(trx, workspaceId, requestId));
+    return isHere ? outcome : { kind: "request_unknown" };
   } catch (error) {
     if (error instanceof GateClosed) return { kind: error.gate };
     throw error;
@@ -328,8 +336,22 @@ async function explainMissing(
     .where("workspace_id", "=", workspaceId)
     .where("request_id", "=", requestId)
     .executeTakeFirst();
-  if (sighting !== undefined && now - sighting.first_seen_at >= ORPHAN_AFTER_MS) return "request_unknown";
-  return (await requestExists(trx, requestId)) ? "request_unknown" : "request_not_synced";
+  const isOrphan = sighting !== undefined && now - sighting.first_seen_at >= ORPHAN_AFTER_MS;
+  return isOrphan ? "request_unknown" : "request_not_synced";
+}
+
+async function hasRequest(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  requestId: string,
+): Promise<boolean> {
+  const row = await trx
+    .selectFrom("requests")
+    .select("request_id")
+    .where("workspace_id", "=", workspaceId)
+    .where("request_id", "=", requestId)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** Whether any workspace has a request with this id. */

@@ -23,9 +23,12 @@ interface SealedRows {
   readonly sealedAt: string;
 }
 
-/** SQL for a seal's hash: the JSON array that core/privacy/ledger hashes. The values joined here need no escaping. */
+/**
+ * SQL for a seal's hash: the JSON array that core/privacy/ledger hashes. The values joined here are ASCII and need no escaping. A cluster
+ * runs only immutable functions in `do update`, and `convert_to()` and `||` with a number are not.
+ */
 const hashOf = (seq: string, previous: string) =>
-  `encode(sha256(convert_to($2::text || ${seq} || ',"' || ${previous} || $3::text, 'UTF8')), 'hex')`;
+  `encode(sha256(($2::text || ${seq}::text || ',"' || ${previous} || $3::text)::bytea), 'hex')`;
 
 /** Moves the head: `$1` is the workspace, `$2` and `$3` the texts before and after the number and the previous hash. */
 const MOVE_HEAD = `insert into cost_seal_heads as h (workspace_id, seq, prev_hash, hash)

@@ -59,7 +59,7 @@ async function selectKey(trx: Transaction<CloudSchema>, workspaceId: string, tok
       "w.deleted_at",
       "w.organisation_id",
       sql<boolean>`exists (select from memberships s
-        where s.workspace_id = k.workspace_id and s.user_id = k.user_id and s.removed_at is null)`.as(
+        where s.workspace_id = ${workspaceId}::uuid and s.user_id = k.user_id and s.removed_at is null)`.as(
         "is_member",
       ),
     ])

@@ -38,7 +38,7 @@ export async function listMachines(db: CloudDatabase, workspaceId: string): Prom
       .selectFrom("machines as m")
       .leftJoin("sync_keys as k", (join) =>
         join
-          .onRef("k.workspace_id", "=", "m.workspace_id")
+          .on("k.workspace_id", "=", workspaceId)
           .onRef("k.machine_id", "=", "m.machine_id")
           .on("k.revoked_at", "is", null),
       )
@@ -47,7 +47,7 @@ export async function listMachines(db: CloudDatabase, workspaceId: string): Prom
         "m.hostname",
         "m.label",
         sql<Millis | null>`(select max(u.last_used_at) from sync_keys u
-          where u.workspace_id = m.workspace_id and u.machine_id = m.machine_id)`.as("last_seen_at"),
+          where u.workspace_id = ${workspaceId}::uuid and u.machine_id = m.machine_id)`.as("last_seen_at"),
         "m.platform",
         "m.daemon_version",
         "m.created_at",

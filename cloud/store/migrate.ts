@@ -27,6 +27,7 @@ import { weeklySummaries } from "./migrations/0023-weekly-summaries.ts";
 import { limitStates } from "./migrations/0024-limit-states.ts";
 import { branchSums } from "./migrations/0025-branch-sums.ts";
 import { restores } from "./migrations/0026-restores.ts";
+import { requestLookupOnACluster } from "./migrations/0027-request-lookup-on-a-cluster.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -58,6 +59,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   limitStates,
   branchSums,
   restores,
+  requestLookupOnACluster,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

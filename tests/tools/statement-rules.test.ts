@@ -20,11 +20,11 @@ const ROWS: readonly (readonly [statement: string, broken: readonly string[]])[]
   ],
   [
     "select * from machines m where m.workspace_id = $1 and exists (select from sync_keys k where k.workspace_id = m.workspace_id)",
-    [],
+    ["unbound sync_keys"],
   ],
   [
-    "select * from machines m where m.workspace_id = $1 and exists (select from sync_keys k where k.machine_id = m.machine_id)",
-    ["unbound sync_keys"],
+    "select * from machines m where m.workspace_id = $1 and exists (select from sync_keys k where k.workspace_id = $1)",
+    [],
   ],
   ["select 1 from requests where workspace_id = $1 union all select 1 from machines", ["unbound machines"]],
   ["with own as (select * from requests where workspace_id = $1) select * from own", []],
@@ -40,6 +40,14 @@ const ROWS: readonly (readonly [statement: string, broken: readonly string[]])[]
   [
     "insert into machines (workspace_id, machine_id) values ($1, gen_random_uuid())",
     ["volatile_insert gen_random_uuid into machines"],
+  ],
+  [
+    "insert into machines as m (workspace_id) values ($1) on conflict do update set label = encode(($2::text || m.label)::bytea, 'hex')",
+    [],
+  ],
+  [
+    "insert into machines as m (workspace_id) values ($1) on conflict do update set label = convert_to(m.label || (m.n + 1), 'UTF8')",
+    ["mutable_update convert_to into machines", "mutable_update || into machines"],
   ],
   ["insert into machines (workspace_id) select $1::uuid from (select 1) as one", ["insert_select machines"]],
   [

@@ -128,10 +128,14 @@ function citusEngine(url: string): Engine {
     server: () => null,
     open: async (options) => {
       const name = newDatabaseName();
-      const database = await connect(await createClusterDatabase(url, name), options);
-      await migrateCloud(database.db, 0);
-      const outcome = await distributeCloud(database.db);
+      const made = await createClusterDatabase(url, name);
+      const owner = await connect(made);
+      await migrateCloud(owner.db, 0);
+      const outcome = await distributeCloud(owner.db);
+      await owner.close();
       if (outcome.kind !== "distributed") throw new Error(`${url} is no cluster: ${outcome.kind}`);
+      // Settings of the database apply to connections that are made after it was distributed.
+      const database = await connect(made, options);
       const close = async () => {
         await database.close();
         await dropClusterDatabase(url, name).catch(() => {});

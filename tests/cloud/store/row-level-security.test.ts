@@ -29,8 +29,10 @@ describeOnEngines("row-level security", (engine) => {
       covered.map(({ relname }) => relname),
       TENANT_ROWS.map(([table]) => table).sort(),
     );
+    // Its owner is not subject to the policies on a cluster, where shards must be able to move.
+    const isForced = engine.name !== "citus";
     assert.deepEqual(
-      covered.filter(({ forced }) => !forced),
+      covered.filter(({ forced }) => forced !== isForced),
       [],
     );
     await close();
