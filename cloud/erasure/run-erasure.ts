@@ -79,11 +79,9 @@ async function finish(
   const keyIds = await destroyEndedKeys(db, bodyKeys, erasure, clock.now());
   while ((await eraseBatch(db, erasure, clock.now())) > 0);
   const now = clock.now();
-  const certify = (counts: ErasedCounts) => {
-    const text = writeCertificate(erasure, { keyIds, counts }, now);
-    return { text, sha256: hashText(text, sha256) };
-  };
-  const certificate = await finishErasure(db, erasure, certify, now);
+  const certify = (counts: ErasedCounts) => writeCertificate(erasure, { keyIds, counts }, now);
+  const hash = (text: string) => hashText(text, sha256);
+  const certificate = await finishErasure(db, erasure, certify, hash, now);
   await endTask(db, { kind: "erase_prompts", taskId: erasure.erasureId });
-  return { erasureId: erasure.erasureId, certificate, sha256: hashText(certificate, sha256) };
+  return { erasureId: erasure.erasureId, certificate, sha256: hash(certificate) };
 }

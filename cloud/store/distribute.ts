@@ -27,7 +27,12 @@ const PREPARATION: readonly string[] = [
   PROPAGATE,
   `select run_command_on_workers($workers$ ${PROPAGATE} $workers$)`,
   ...Object.entries(DIRECTORY_TRIGGERS).flatMap(([name, table]) => [
-    `drop trigger if exists ${name} on ${table}`,
+    // On a distributed table, Citus refuses `if exists` too.
+    `do $do$ begin
+    if exists (select from pg_trigger where tgrelid = '${table}'::regclass and tgname = '${name}') then
+      drop trigger ${name} on ${table};
+    end if;
+  end $do$`,
     `drop function if exists lookup.${name}()`,
   ]),
   // With it, a shard cannot move: logical replication refuses to write. The policies still apply to the application's roles.
@@ -71,31 +76,98 @@ export type Distribution =
       readonly totals: Readonly<Record<string, TableTotals>>;
     };
 
+/** The totals of tables before they were distributed, until their rows are removed from the coordinator: it survives an interruption. */
+const SAVED_TOTALS = "distribution_totals";
+
+/** The key of the advisory lock that one distribution holds: an arbitrary number that must not change. */
+const DISTRIBUTION_LOCK = 7_303_015;
+
 /**
  * Distributes the tables of a migrated database on Citus, those that are not distributed yet. Compares the rows and sums of each table
  * with those before, and only then removes its rows from the coordinator. Safe to repeat after an interruption. Stop the servers first.
  */
 export async function distributeCloud(db: CloudDatabase): Promise<Distribution> {
   if (!(await isOnCitus(db))) return { kind: "not_citus" };
-  await run(db, PREPARATION);
-  const done = await distributedTables(db);
-  const tables = DISTRIBUTED_TABLES.filter((table) => !done.has(table));
-  const totals: Record<string, TableTotals> = {};
-  for (const table of tables) {
-    const before = await readTotals(db, table);
-    await run(db, [distribution(table)]);
-    const after = await readTotals(db, table);
-    if (JSON.stringify(before) !== JSON.stringify(after)) return { kind: "different", table, before, after };
-    totals[table] = after;
-  }
-  await run(db, [...tables].reverse().map(truncation));
-  return { kind: "distributed", tables, totals };
+  return await holdingLock(db, async (connection) => {
+    await run(connection, [...PREPARATION, CREATE_SAVED_TOTALS]);
+    const done = await distributedTables(connection);
+    const tables = DISTRIBUTED_TABLES.filter((table) => !done.has(table));
+    // An interrupted run may not have compared these.
+    for (const table of DISTRIBUTED_TABLES.filter((each) => done.has(each))) {
+      const different = await compare(connection, table);
+      if (different !== null) return different;
+    }
+    for (const table of tables) {
+      await saveTotals(connection, table);
+      await run(connection, [distribution(table)]);
+      const different = await compare(connection, table);
+      if (different !== null) return different;
+    }
+    const saved = await readSavedTotals(connection);
+    const unfinished = DISTRIBUTED_TABLES.filter((table) => saved.has(table)).reverse();
+    await run(connection, [...unfinished.map(truncation), `drop table ${SAVED_TOTALS}`]);
+    return { kind: "distributed", tables, totals: Object.fromEntries(saved) };
+  });
 }
 
-/** Distributes tables that a migration added, if the database is distributed. */
+/** Distributes tables that a migration added, if the database is distributed. Also finishes a distribution that was interrupted. */
 export async function distributeNewTables(db: CloudDatabase): Promise<Distribution | null> {
-  if (!(await isOnCitus(db)) || !(await distributedTables(db)).has(FIRST)) return null;
-  return await distributeCloud(db);
+  if (!(await isOnCitus(db))) return null;
+  const done = await distributedTables(db);
+  if (!done.has(FIRST)) return null;
+  const isFinished = DISTRIBUTED_TABLES.every((table) => done.has(table)) && !(await hasSavedTotals(db));
+  return isFinished ? { kind: "distributed", tables: [], totals: {} } : await distributeCloud(db);
+}
+
+/**
+ * Holds a lock on the connection that also distributes. If this process is killed, its statement runs on, and the next run waits for it.
+ */
+async function holdingLock<T>(
+  db: CloudDatabase,
+  work: (connection: CloudDatabase) => Promise<T>,
+): Promise<T> {
+  return await db.connection().execute(async (connection) => {
+    await sql`set statement_timeout = 0`.execute(connection);
+    await sql`select pg_advisory_lock(${DISTRIBUTION_LOCK}::bigint)`.execute(connection);
+    try {
+      return await work(connection);
+    } finally {
+      await sql`select pg_advisory_unlock(${DISTRIBUTION_LOCK}::bigint)`.execute(connection);
+      await sql`reset statement_timeout`.execute(connection);
+    }
+  });
+}
+
+const CREATE_SAVED_TOTALS = `create table if not exists ${SAVED_TOTALS} (name text primary key, totals jsonb not null)`;
+
+async function saveTotals(db: CloudDatabase, table: string): Promise<void> {
+  const totals = JSON.stringify(await readTotals(db, table));
+  await sql`insert into ${sql.table(SAVED_TOTALS)} (name, totals) values (${table}, ${totals}::text::jsonb)
+    on conflict (name) do update set totals = excluded.totals`.execute(db);
+}
+
+async function readSavedTotals(db: CloudDatabase): Promise<ReadonlyMap<string, TableTotals>> {
+  const { rows } = await sql<{ name: string; totals: TableTotals }>`
+    select name, totals from ${sql.table(SAVED_TOTALS)}`.execute(db);
+  return new Map(rows.map(({ name, totals }) => [name, totals]));
+}
+
+async function hasSavedTotals(db: CloudDatabase): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    select to_regclass(${SAVED_TOTALS}) is not null as found`.execute(db);
+  return rows[0]?.found === true;
+}
+
+/** Compares a distributed table with its totals before. Null if they are equal, or if it was distributed by an earlier version. */
+async function compare(
+  db: CloudDatabase,
+  table: string,
+): Promise<Extract<Distribution, { kind: "different" }> | null> {
+  const before = (await readSavedTotals(db)).get(table);
+  if (before === undefined) return null;
+  const after = await readTotals(db, table);
+  const isEqual = Object.entries(after).every(([name, total]) => before[name] === total);
+  return isEqual ? null : { kind: "different", table, before, after };
 }
 
 /** Reads the rows and sums of every table, to compare a database with its copy. */
@@ -118,17 +190,8 @@ async function distributedTables(db: CloudDatabase): Promise<ReadonlySet<string>
 }
 
 /** Each statement commits on its own: a cluster refuses several of them in one transaction. */
-async function run(db: CloudDatabase, statements: readonly string[]): Promise<void> {
-  for (const statement of statements) {
-    await db.connection().execute(async (connection) => {
-      await sql`set statement_timeout = 0`.execute(connection);
-      try {
-        await sql.raw(statement).execute(connection);
-      } finally {
-        await sql`reset statement_timeout`.execute(connection);
-      }
-    });
-  }
+async function run(connection: CloudDatabase, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(connection);
 }
 
 const SUMMED: Readonly<Record<string, readonly string[]>> = {

@@ -1,8 +1,8 @@
-import { type RawBuilder, type Selectable, sql, type Transaction } from "kysely";
+import { type RawBuilder, type Selectable, sql, type Transaction, type Updateable } from "kysely";
 import type { BodyKeyStore } from "../../core/ports/body-key-store.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { expectRows, updateOne } from "./affected-rows.ts";
-import { addAuditEvent } from "./audit-events.ts";
+import { addAuditEvent, hasAuditEvent } from "./audit-events.ts";
 import type { BodyOwner } from "./body-keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { blankEvents, blankRequests, blankViews, deleteBatch } from "./purge.ts";
@@ -10,7 +10,7 @@ import { PERSONAL_REQUEST_COLUMNS } from "./request-columns.ts";
 import type { CloudSchema } from "./schema.ts";
 import type { StoredRequest } from "./stored-request.ts";
 import { addTask, listDueTasks, RESUME_AFTER_MS, type Task } from "./tasks.ts";
-import { enterRole, inScope } from "./transaction.ts";
+import { inScope } from "./transaction.ts";
 
 /** Whose prompts are erased. A null person means everyone, a null project every project; at least one is not null. */
 export interface ErasureScope {
@@ -280,15 +280,25 @@ function ownedBy({ workspaceId, userId, project }: ErasureScope): RawBuilder<unk
 
 /**
  * Records that an erasure finished: its certificate, and one audit event with the certificate's hash. Returns the certificate; if another
- * process finished the erasure first, that process's.
+ * process finished the erasure first, that process's. Its steps can be repeated. They are transactions of their own, since a cluster
+ * refuses one in which two roles write.
  */
 export async function finishErasure(
   db: CloudDatabase,
   { workspaceId, erasureId, userId, project, actorUserId }: Erasure,
-  certify: (counts: ErasedCounts) => { readonly text: string; readonly sha256: string },
+  certify: (counts: ErasedCounts) => string,
+  hash: (certificate: string) => string,
   now: Millis,
 ): Promise<string> {
-  return await asPurge(db, workspaceId, async (trx) => {
+  const change = (trx: Transaction<CloudSchema>, values: Updateable<CloudSchema["erasures"]>) =>
+    updateOne(
+      trx
+        .updateTable("erasures")
+        .set(values)
+        .where("workspace_id", "=", workspaceId)
+        .where("erasure_id", "=", erasureId),
+    );
+  const { certificate, isFinished } = await asPurge(db, workspaceId, async (trx) => {
     const row = await trx
       .selectFrom("erasures")
       .selectAll()
@@ -296,25 +306,30 @@ export async function finishErasure(
       .where("erasure_id", "=", erasureId)
       .forUpdate()
       .executeTakeFirstOrThrow();
-    if (row.certificate !== null) return row.certificate;
-    const { text, sha256 } = certify(row);
-    await updateOne(
-      trx
-        .updateTable("erasures")
-        .set({ finished_at: now, certificate: text })
-        .where("workspace_id", "=", workspaceId)
-        .where("erasure_id", "=", erasureId),
-    );
-    await enterRole(trx, "meter_app");
-    await addAuditEvent(
-      trx,
-      workspaceId,
-      "prompts_erased",
-      { userId: actorUserId, now },
-      { erasure_id: erasureId, user_id: userId, project, certificate_sha256: sha256 },
-    );
-    return text;
+    const isFinished = row.finished_at !== null;
+    if (row.certificate !== null) return { certificate: row.certificate, isFinished };
+    const text = certify(row);
+    await change(trx, { certificate: text });
+    return { certificate: text, isFinished };
   });
+  if (isFinished) return certificate;
+  await inScope(db, { workspaceId }, async (trx) => {
+    // One process at a time.
+    await trx
+      .selectFrom("workspaces")
+      .select("workspace_id")
+      .where("workspace_id", "=", workspaceId)
+      .forUpdate()
+      .execute();
+    if (await hasAuditEvent(trx, workspaceId, erasureId)) return;
+    const details = {
+      ...{ erasure_id: erasureId, user_id: userId, project },
+      certificate_sha256: hash(certificate),
+    };
+    await addAuditEvent(trx, workspaceId, "prompts_erased", { userId: actorUserId, now }, details, erasureId);
+  });
+  await asPurge(db, workspaceId, (trx) => change(trx, { finished_at: now }));
+  return certificate;
 }
 
 /** Returns the certificates of a workspace's erasures, the newest first. An unfinished one has none yet. */

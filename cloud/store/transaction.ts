@@ -79,11 +79,6 @@ async function setLocal(trx: Transaction<CloudSchema>, name: string, ids: readon
     .execute(trx);
 }
 
-/** Sets the role, for the rest of the transaction. */
-export async function enterRole(trx: Transaction<CloudSchema>, role: "meter_app"): Promise<void> {
-  await sql`select set_config('role', ${role}, true)`.execute(trx);
-}
-
 /** Sets the workspace of the transaction's scope, for the rest of the transaction. */
 export async function enterWorkspace(trx: Transaction<CloudSchema>, workspaceId: string): Promise<void> {
   await setLocal(trx, "meter.workspace_id", [workspaceId]);

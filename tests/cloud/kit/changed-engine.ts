@@ -19,7 +19,8 @@ export function changedEngine(engine: Engine, change: (driver: Driver) => Partia
   };
 }
 
-function changedDialect(dialect: Dialect, change: (driver: Driver) => Partial<Driver>): Dialect {
+/** A dialect with a changed driver. */
+export function changedDialect(dialect: Dialect, change: (driver: Driver) => Partial<Driver>): Dialect {
   const createDriver = (): Driver => {
     const driver = dialect.createDriver();
     return {

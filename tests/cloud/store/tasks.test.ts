@@ -262,6 +262,7 @@ describeOnEngines("work whose steps are in several places", (engine) => {
   before(async () => {
     rig = await createRig(crashingEngine(engine, crash));
     // As on a cluster: the steps themselves fill the directory.
+    if (engine.name === "citus") return;
     for (const [name, table] of Object.entries(DIRECTORY_TRIGGERS))
       await sql.raw(`drop trigger ${name} on ${table}`).execute(rig.db);
   });

@@ -265,7 +265,7 @@ describeOnEngines("verifyPromptViewLedger()", (engine) => {
       ["a field", "update prompt_views set reason = 'x' where seq = 2", "row_changed 2", "row_changed 2"],
       [
         "a time",
-        "update prompt_views set viewed_at = viewed_at - interval '1 ms' where seq = 3",
+        "update prompt_views set viewed_at = '2026-11-21T11:59:59.999Z' where seq = 3",
         "row_changed 3",
         "row_changed 3",
       ],
