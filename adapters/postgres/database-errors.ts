@@ -33,7 +33,8 @@ export function toDatabaseError(error: unknown): DatabaseError {
   const rule = constraint_name ?? constraint;
   return new DatabaseError(reasonOf(word), {
     code: word,
-    constraint: typeof rule === "string" ? rule : null,
+    // On a cluster, the name ends in the number of its shard.
+    constraint: typeof rule === "string" ? rule.replace(/_\d{6,}$/, "") : null,
     cause: error,
   });
 }
