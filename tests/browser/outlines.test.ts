@@ -47,7 +47,7 @@ describe("the outlines of pages", {
     await host?.close();
   });
 
-  it("are those that were accepted", async () => {
+  it("equal the accepted ones", async () => {
     if (WRITES) mkdirSync(FOLDER, { recursive: true });
     const context = await host.open(browser, { viewport: { width: 1440, height: 900 } });
     const page = await context.newPage();

@@ -64,7 +64,7 @@ describe("a budget that blocks", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }
     await run("budget", "remove", "few");
   });
 
-  it("ends the calls under way in their own way once it is used up, if it is set so, and keeps their records", async () => {
+  it("with on_exceed = cut, ends calls in flight as each API allows once it is used up, and keeps their records", async () => {
     const set = (amount: string) =>
       run("budget", "set", "cuts", amount, "--period", "day", "--block", "--on-exceed", "cut");
     await set("1000000 USD");

@@ -115,7 +115,7 @@ describe("createSmtpMail()", { skip: "Deno" in globalThis || "Bun" in globalThis
       assert.match(data, part);
   });
 
-  it("states the address that ends emails of its kind, so that one POST does", async () => {
+  it("sends the header with which mail programs unsubscribe by one POST", async () => {
     const server = await start({ host: "127.0.0.1" });
     const send = await createSmtpMail({ url: `smtp://127.0.0.1:${server.port}`, from });
     await send({ ...mail, unsubscribe: "https://meter.example.com/unsubscribe?token=1" });

@@ -161,7 +161,7 @@ describe("three cloud processes behind a proxy, on PostgreSQL 15 through PgBounc
     assert.deepEqual([...proxy.counts.keys()].sort(), clouds.map(({ url }) => url).sort());
   });
 
-  it("hold one rate for a key", async () => {
+  it("share the rate of a key", async () => {
     const [sender] = await newSenders(1);
     const answers: Answer[] = [];
     const startedAt = performance.now();

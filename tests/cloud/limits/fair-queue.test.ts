@@ -46,7 +46,7 @@ async function settle(): Promise<void> {
 }
 
 describe("createFairQueue()", () => {
-  it("gives a tenant at most a quarter of the slots, and at least two, and the others to whoever comes", async () => {
+  it("gives a tenant at most a quarter of the slots, but at least two, and the rest to other tenants", async () => {
     const { send, started } = createRig();
     for (let at = 0; at < 10; at += 1) await send("noisy");
     assert.deepEqual(started, ["noisy", "noisy"]);

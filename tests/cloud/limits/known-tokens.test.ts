@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createKnownTokens } from "../../../cloud/limits/known-tokens.ts";
 
 describe("createKnownTokens()", () => {
-  it("remembers the 20,000 tokens that were used last", () => {
+  it("remembers the 20,000 most recently used tokens", () => {
     const tokens = createKnownTokens();
     tokens.add("first");
     tokens.add("second");

@@ -55,7 +55,7 @@ function testStates(create: () => LimitStates): void {
 describe("createMemoryStates()", () => {
   testStates(() => createMemoryStates());
 
-  it("forgets clients that expire first if there are too many", async () => {
+  it("removes the clients that expire first if there are too many", async () => {
     const states = createMemoryStates(10);
     for (let at = 0; at < 11; at += 1) await count(states, [`client-${at}`]);
     assert.deepEqual(await count(states, ["client-10"]), [1]);

@@ -149,7 +149,7 @@ describe("the pages of a workspace's calls in Chromium", {
     }
   });
 
-  it("fetch what happens now every 15 s, without what has not changed, and say if they can't", async () => {
+  it("refresh Now every 15 s, transfer nothing if it has not changed, and say if they can't connect", async () => {
     const workspace = await rig.addWorkspace({ plan: "team" });
     const person = await rig.personIn(workspace, "member");
     const send = async (project: string) => {

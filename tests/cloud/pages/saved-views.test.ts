@@ -38,7 +38,7 @@ describeOnEngines("saved views", (engine) => {
     (await json(rig.call("GET", pathOf(), person.token))).items;
   const events = async () => (await auditOf(rig, workspace.id)).map(([kind]) => kind);
 
-  it("are one's own, or shared; the owner changes them, and administrators the shared ones", async () => {
+  it("are private or shared; their owner changes them, and administrators change shared ones", async () => {
     await open();
     const { id: own } = await json(save(ann, { name: " Mine ", query: "by=provider&period=30d&top=10" }));
     const { id: shared } = await json(
@@ -94,7 +94,7 @@ describeOnEngines("saved views", (engine) => {
     ]);
   });
 
-  it("are a page with a valid query, with bounded names and numbers", async () => {
+  it("lead to a page with a valid query; names and numbers are bounded", async () => {
     await open();
     for (const body of [
       { page: "https://evil.example/" },

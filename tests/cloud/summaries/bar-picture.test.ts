@@ -30,7 +30,7 @@ function decode(png: Uint8Array) {
 }
 
 describe("drawBars()", () => {
-  it("draws a PNG whose bars are as high as their values, with the period before", async () => {
+  it("draws a PNG whose bars are as high as their values, with the previous period", async () => {
     const png = await drawBars(
       [
         { value: 100n, before: null },

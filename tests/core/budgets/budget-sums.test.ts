@@ -34,7 +34,7 @@ describe("the sums of budgetTransition()", () => {
       assert.deepEqual(budgetTransition(state, event, NOON), { state, effects: [] });
   });
 
-  it("does not book calls into sums that are read later", () => {
+  it("does not add calls to sums that are read later", () => {
     const lost = budgetTransition(stateOf([budgetOf()]), { kind: "sums_lost" }, NOON).state;
     const { state, effects } = budgetTransition(lost, booked(cents(900)), NOON);
     assert.deepEqual([spentOf(state), effects], [0n, []]);

@@ -32,7 +32,7 @@ describe("coverageUploadSchema", () => {
     assert.deepEqual(parseWire(coverageUploadSchema, older), { ok: true, value: { ...older, queued: null } });
   });
 
-  it("takes at most 500 hours and 500 runs, and kinds of a newer daemon", () => {
+  it("accepts at most 500 hours and 500 runs, and kinds of a newer daemon", () => {
     const many = (item: object, more: number) =>
       Array.from({ length: MAX_COVERAGE_ITEMS + more }, () => item);
     assert.ok(isUpload({ hours: many(hour, 0), runs: many(run, 0) }));
@@ -42,7 +42,7 @@ describe("coverageUploadSchema", () => {
     assert.ok(isUpload({ hours: [{ ...hour, counts: [{ kind: "of_tomorrow", count: 1 }] }] }));
   });
 
-  it("takes no part of an hour, no negative count and no more kinds than there can be", () => {
+  it("rejects a part of an hour, a negative count and too many kinds", () => {
     const counts = Array.from({ length: 65 }, (_, n) => ({ kind: `k${n}`, count: 1 }));
     for (const change of [
       { hour: "2026-11-27T09:15:00.000Z" },

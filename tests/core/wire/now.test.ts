@@ -21,7 +21,7 @@ describe("workspaceNowSchema", () => {
     });
   });
 
-  it("takes no cost that is not a decimal integer", () => {
+  it("rejects a cost that is not a decimal integer", () => {
     for (const cost of ["1.5", "", 3, null])
       assert.ok(!parseWire(workspaceNowSchema, { ...now, today: { ...sums, spent_pico_usd: cost } }).ok);
   });

@@ -31,7 +31,7 @@ describe("a new saved view", () => {
     assert.equal(parsed.ok && parsed.value.name, "Agents");
   });
 
-  it("takes the longest name and query, and no more", () => {
+  it("accepts the longest name and query, and rejects longer ones", () => {
     const fits = (change: object) => parseWire(newSavedViewSchema, { ...view, ...change }).ok;
     assert.ok(fits({ name: "x".repeat(SAVED_VIEW_NAME_MAX), query: "q".repeat(SAVED_VIEW_QUERY_MAX) }));
     assert.ok(!fits({ name: "x".repeat(SAVED_VIEW_NAME_MAX + 1) }));

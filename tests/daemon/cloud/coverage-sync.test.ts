@@ -147,7 +147,7 @@ describe("the sync of coverage", () => {
     assert.equal(sent.length, hours.length + 1);
   });
 
-  it("leaves a cloud that does not know it alone for a day, and stops", async () => {
+  it("sends nothing for a day to a cloud that does not support it, and stops", async () => {
     await open();
     cloud.otherwise(PATH, { status: 404 });
     const results: string[] = [];
@@ -179,7 +179,7 @@ describe("the sync of coverage", () => {
 });
 
 describe("the sync of coverage after a pairing", () => {
-  it("asks a cloud again that did not know it", async () => {
+  it("tries a cloud again that did not support it", async () => {
     const cloud = await startScriptedCloud();
     const clock = createManualClock(START);
     const machine = await createMachine(cloud.url, { clock });
@@ -329,7 +329,7 @@ describeOnEngines("coverage in the real cloud", (engine) => {
     assert.equal((await rig.call("POST", PATH, workspace.token, hostile)).status, 422);
   });
 
-  it("is unknown, not whole, for a machine with requests that states none or no longer states it", async () => {
+  it("is unknown, not whole, for a machine with requests that never reported it or no longer does", async () => {
     const workspace = await rig.addWorkspace();
     const key = await rig.addKey(workspace, { scope: "admin" });
     const send = () =>

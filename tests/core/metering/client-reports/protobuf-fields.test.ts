@@ -78,7 +78,7 @@ describe("decodeProtobuf()", () => {
       assert.throws(() => decodeProtobuf(fromHex(hex), OTLP_REQUESTS.logs), ProtobufError, hex);
   });
 
-  it("refuses more values than it would need much memory for", () => {
+  it("rejects so many values that they would need much memory", () => {
     const flags = (count: number) => new Uint8Array(2 * count).map((_, at) => (at % 2 === 0 ? 0x08 : 1));
     const shape = new Map([[1, { name: "on", kind: "flag" as const }]]);
     assert.deepEqual(decodeProtobuf(flags(2_000_000), shape), { on: true });

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { COVERAGE_STALE_MS, findCoverageState } from "../../../../core/metering/coverage/fleet-coverage.ts";
 
 describe("findCoverageState()", () => {
-  it("is stale only if the machine was seen within the period and long after its statement", () => {
+  it("is stale only if the machine was seen within the period and long after its last report", () => {
     const later = COVERAGE_STALE_MS + 1;
     for (const [reportedAt, lastSeenAt, to, state] of [
       [null, null, 0, "unknown"],

@@ -81,7 +81,7 @@ describe("createChunkedBody()", () => {
     assert.equal(read([latin1Bytes(trailers)]).outcome, "trailers_too_long");
   });
 
-  it("knows where another chunk could be written", () => {
+  it("knows where another chunk can be inserted", () => {
     const body = createChunkedBody(() => {});
     const places = [body.isBetweenChunks];
     for (const byte of singleBytes(latin1Bytes("1;a\r\nx\r\n0\r\n\r\n"))) {

@@ -92,7 +92,7 @@ describe("createFrameScanner()", () => {
     assert.deepEqual(isAtEnd, [true, ...Array.from(bytes.slice(1), () => false), true]);
   });
 
-  it("reads on from where it is told", () => {
+  it("continues at the given offset", () => {
     const bytes = joined([frame(), frame()]);
     assert.equal(createFrameScanner().scan(bytes, frame().length), bytes.length);
   });

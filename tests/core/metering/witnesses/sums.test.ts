@@ -112,7 +112,7 @@ describe("sumsByDay()", () => {
     );
   });
 
-  it("says of a counter from an earlier day, or from an unknown time, that it can't be divided", () => {
+  it("says that a counter from an earlier day, or from an unknown time, can't be divided", () => {
     const isCumulative = (startedAt: number | null) =>
       sumsOf({ client: [running(NOON + 1, { startedAt })] }).get(TODAY)?.[0]?.isCumulative;
     assert.deepEqual([NOON, NOON - DAY, null].map(isCumulative), [false, true, true]);

@@ -171,7 +171,7 @@ describe("resolveConfig()", () => {
     assert.deepEqual(config.webhooks, [webhook, { ...webhook, preset: "minimal" }]);
   });
 
-  it("ignores budgets with a key that is like no other, and those above the most that there may be", () => {
+  it("ignores budgets with an unknown key, and those above the maximum number", () => {
     const named = (name: string, more: object = {}) => ({ name, amount: "25 USD", ...more });
     const many = Array.from({ length: MAX_BUDGETS + 1 }, (_, index) => named(`b${index}`));
     const { config, warnings } = resolve({ budget: [named("x", { qqqqqqqqqq: 1 }), ...many] });

@@ -183,7 +183,7 @@ describe("answerSavings()", () => {
     assert.equal(whole.findings[0]?.query, "period=7d&project=&model=m&provider=a");
   });
 
-  it("keeps the largest findings, and says how many are left out", () => {
+  it("keeps the largest findings, and says how many more there are", () => {
     const groups = Array.from({ length: MAX_FINDINGS + 2 }, (_, n) => ({
       ...{ by: n === 0 ? null : `m${n}`, thenBy: null, provider: "a" },
       sums: sums(null, BigInt(n + 1)),
@@ -221,7 +221,7 @@ describe("answerSavings()", () => {
     assert.equal(savings.buckets[0]?.input_tokens, null);
   });
 
-  it("states the beginning that is no longer kept", () => {
+  it("states the requested start if it is no longer kept", () => {
     const plan = planOf("period=7d", NOW - 2 * DAY_MS);
     const savings = answerSavings(plan, { groups: [], buckets: [], repeats: NO_REPEATS }, () => null);
     assert.equal(savings.clamped_from, "2026-11-17T00:00:00.000Z");
@@ -244,7 +244,7 @@ describe("joinReads()", () => {
   const group = (by: string | null, thenBy: string | null) => ({ by, thenBy, sums: sums(1n, null) });
   const byProvider = [group("one", "a"), group("two", "a"), group("two", "b"), group(null, null)];
 
-  it("finds the provider of each model, and reads those of several apart", () => {
+  it("finds the provider of each model, and reads a model of several providers by provider", () => {
     assert.deepEqual(sharedModels(byProvider), ["two"]);
     const bucket = (by: string | null) => ({ bucket: 0, by, sums: sums(1n, null) });
     const joined = joinReads(

@@ -27,7 +27,7 @@ describe("parseRequestQuery()", () => {
     assert.deepEqual(notices, []);
   });
 
-  it("takes the names that the lists had before", () => {
+  it("accepts the former names of filters", () => {
     for (const [before, now] of [
       ["status=unpriced", "cost=unpriced"],
       ["status=incomplete", "tokens=incomplete"],

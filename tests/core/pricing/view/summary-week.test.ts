@@ -4,7 +4,7 @@ import { lastSummaryMonday, summaryDays } from "../../../../core/pricing/view/su
 import { findZone } from "../../../../core/values/zone.ts";
 
 describe("lastSummaryMonday()", () => {
-  it("is the Monday of the zone whose morning has come", () => {
+  it("is the last Monday in the zone that is past 8 o'clock", () => {
     for (const [zone, now, monday] of [
       ["UTC", "2026-11-23T07:59:59Z", "2026-11-16"],
       ["UTC", "2026-11-23T08:00:00Z", "2026-11-23"],
