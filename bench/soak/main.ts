@@ -33,6 +33,7 @@ const MAX_MORE_DESCRIPTORS = 8;
 const option = (name: string, otherwise: number) =>
   process.argv.includes(name) ? Number(process.argv[process.argv.indexOf(name) + 1]) : otherwise;
 const minutes = option("--minutes", 30);
+const scale = option("--scale", 1);
 
 const folder = mkdtempSync(join(tmpdir(), "meter-soak-"));
 const provider = await openProvider(folder);
@@ -55,7 +56,7 @@ try {
   do {
     for (const [name, work] of WORKLOADS) {
       const from = seconds();
-      await runLoad(route, work);
+      await runLoad(route, { ...work, requests: Math.ceil(work.requests * scale) });
       spans.push({ name, from, to: seconds() });
     }
     const resting = await rest();
@@ -88,6 +89,7 @@ else {
   const [growth, more] = [memory.last / memory.first, open.last - open.first];
   console.log(`memory at rest: ${growth.toFixed(2)} times that of the second round, at most ${MAX_GROWTH}`);
   console.log(`descriptors at rest: ${more.toFixed(1)} more, at most ${MAX_MORE_DESCRIPTORS}`);
+  console.log(`the lines rise by ${perHour(memory, "MiB")} and ${perHour(open, "descriptors")}`);
   if (growth > MAX_GROWTH || more > MAX_MORE_DESCRIPTORS) process.exitCode = 1;
   saveResult("soak", [
     {
@@ -113,4 +115,10 @@ else {
       goals: [{ peer: null, most: open.first + MAX_MORE_DESCRIPTORS }],
     },
   ]);
+}
+
+/** The rise of a line per hour. */
+function perHour({ first, last }: ReturnType<typeof fitTrend>, unit: string): string {
+  const [from, to] = [judged[0] as Sample, judged.at(-1) as Sample];
+  return `${(((last - first) * 3_600) / (to.seconds - from.seconds)).toFixed(2)} ${unit} per hour`;
 }

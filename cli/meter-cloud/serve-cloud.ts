@@ -92,7 +92,16 @@ async function serveOn(
           backUp: (folder) => writeBackup(opened, config.databaseUrl, folder),
         })
       : null;
-  const purge = startPurgeJob({ db, clock: systemClock, accounts, bodyKeys, sha256, log }, async () => {
+  const purgeParts = {
+    db,
+    clock: systemClock,
+    accounts,
+    bodyKeys,
+    sha256,
+    randomBytes: createRandomBytes(),
+    log,
+  };
+  const purge = startPurgeJob(purgeParts, async () => {
     // The embedded database is small and only this process uses it, so erased rows are removed from its files too.
     if (engine === "pglite") await compactDatabase(db);
   });

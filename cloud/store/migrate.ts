@@ -28,6 +28,7 @@ import { limitStates } from "./migrations/0024-limit-states.ts";
 import { branchSums } from "./migrations/0025-branch-sums.ts";
 import { restores } from "./migrations/0026-restores.ts";
 import { requestLookupOnACluster } from "./migrations/0027-request-lookup-on-a-cluster.ts";
+import { unsealedBodies } from "./migrations/0028-unsealed-bodies.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -60,6 +61,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   branchSums,
   restores,
   requestLookupOnACluster,
+  unsealedBodies,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

@@ -49,6 +49,8 @@ export type CloudLogEvent =
    * A failed run of the purge. `reason` is the reason of a `DatabaseError`, or the error's name. The next run tries again.
    */
   | { readonly event: "cloud.purge_failed"; readonly reason: string; readonly code: string | null }
+  /** A run that encrypted bodies that were stored in clear: how many sides of bodies. */
+  | { readonly event: "cloud.bodies_sealed"; readonly bodies: number }
   /** A failed check of a workspace's budgets. It is retried. `reason` is as in `cloud.purge_failed`. */
   | { readonly event: "cloud.budget_check_failed"; readonly reason: string; readonly code: string | null }
   /** A run that sent weekly emails. */

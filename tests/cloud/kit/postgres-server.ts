@@ -7,7 +7,7 @@ import { join } from "node:path";
 import process from "node:process";
 
 /** The folder of the programs in Debian's package of PostgreSQL 15. */
-const PROGRAMS = "/usr/lib/postgresql/15/bin";
+export const PROGRAMS = "/usr/lib/postgresql/15/bin";
 
 /** A PostgreSQL server in a temporary folder. */
 export interface PostgresServer {

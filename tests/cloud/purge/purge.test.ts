@@ -356,7 +356,10 @@ describeOnEngines("the purge", (engine) => {
     const isPurged = new Promise<void>((resolve) => {
       purged = resolve;
     });
-    const job = startPurgeJob({ ...rig, sha256, log: (event) => events.push(event) }, async () => purged());
+    const job = startPurgeJob(
+      { ...rig, ...rig.parts, sha256, log: (event) => events.push(event) },
+      async () => purged(),
+    );
     pass(rig, 60_000);
     await isPurged;
     await job.stop();
