@@ -119,7 +119,7 @@ function listTasks({
   if (isUnknown)
     tasks.push({
       name,
-      text: `${state === "unknown" ? "Its coverage is unknown." : "It no longer states its coverage."} Its meter is too old to send it, or its privacy settings hold it back. What it sends, on that machine:`,
+      text: `${state === "unknown" ? "Its coverage is unknown." : "It no longer reports its coverage."} Either its meter is too old, or its privacy settings hold the coverage back. To see what it sends, run on that machine:`,
       command: "meter cloud privacy show",
     });
   const unlisted = counts
@@ -128,7 +128,7 @@ function listTasks({
   if (unlisted > 0)
     tasks.push({
       name,
-      text: `Not metered: ${formatQuantity(unlisted, "call or connection", "calls and connections")} to hosts that look like language model APIs. Which, on that machine:`,
+      text: `Not metered: ${formatQuantity(unlisted, "call or connection", "calls and connections")} to hosts that look like language model APIs. To see which, run on that machine:`,
       command: "meter coverage",
     });
   return tasks;

@@ -121,7 +121,7 @@ async function showList(call: PageCall, list: RequestList): Promise<PageAnswer> 
 }
 
 const TOO_LONG =
-  "Only the last 31 days of the period are listed: an order other than the time reads every request of them.";
+  "Only the last 31 days of the period are listed, because every request must be read to sort by anything but time.";
 
 /** Returns the last 31 days of a period. */
 function lastDays(period: PagePeriod): PagePeriod {
@@ -188,7 +188,7 @@ async function readRequests(
   };
 }
 
-/** The values of filters whose requests the rollups count in sums of others. */
+/** The filters whose requests are counted in the totals of the other filters. */
 const COUNTED: Readonly<Record<string, (totals: UsageAnswer["totals"]) => number>> = {
   "status=failed": (totals) => totals.failed_requests,
   "status=ok": (totals) => totals.requests - totals.failed_requests,
@@ -206,7 +206,7 @@ async function countRequests(
     const count = not || values.length > 1 ? undefined : COUNTED[`${dimension}=${values[0]}`];
     return count === undefined ? [] : [{ filter, count }];
   });
-  // Sums of sums can't be of two such filters at once.
+  // The totals have no count for two of these filters together.
   const [own] = counted.length === 1 ? counted : [];
   const answer = await ask({ by: null, filters: filters.filter((filter) => filter !== own?.filter) });
   if (!answer.ok) return null;

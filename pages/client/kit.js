@@ -40,7 +40,7 @@ const carryOver = (old, fresh, mark) => {
   for (const row of all("tr[id]", fresh)) if (!known.has(row.id)) row.classList.add("new");
 };
 
-/** The address of a view without the fields of a form that say nothing. @param {HTMLElement} main @param {string} address */
+/** The address of a view without the empty fields of a form. @param {HTMLElement} main @param {string} address */
 const shortAddress = (main, address) => (/[?&]form=/.test(address) && main.dataset.address) || address;
 
 /** Shows another view of this page. @param {string} address @param {boolean} isNew */
@@ -325,7 +325,7 @@ const refresh = async () => {
     const answer = await fetch(address, {
       headers: { accept: "text/html", ...(refreshed === address && etag && { "if-none-match": etag }) },
     });
-    // As to the sign-in.
+    // For example to the sign-in page.
     if (answer.redirected) return location.reload();
     showRefreshed("Live");
     if (answer.status === 304) return;

@@ -184,6 +184,6 @@ function renderColumnChoice(view: RequestsView): Html {
   const shown = chosen ?? defaultColumnsOf(isCloud).map(({ name }) => name);
   return html`<form class="bar" method="get" action="${pageHref(view.base, view.spec.path)}">
     ${renderKept(view, ["columns"])}
-    <details id="columns"><summary>Columns</summary><div class="checks">${columnsOf(isCloud).map(({ name, heading }) => html`<label><input type="checkbox" name="columns" value="${name}"${shown.includes(name) ? html` checked` : ""}> ${heading}</label>`)}<button>Show these</button>${chosen === null ? "" : html`<a href="${viewHref(view, { values: { columns: "" } })}">The usual ones</a>`}</div></details>
+    <details id="columns"><summary>Columns</summary><div class="checks">${columnsOf(isCloud).map(({ name, heading }) => html`<label><input type="checkbox" name="columns" value="${name}"${shown.includes(name) ? html` checked` : ""}> ${heading}</label>`)}<button>Apply</button>${chosen === null ? "" : html`<a href="${viewHref(view, { values: { columns: "" } })}">Default columns</a>`}</div></details>
   </form>`;
 }

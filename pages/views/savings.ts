@@ -76,7 +76,7 @@ function summarise(savings: SavingsAnswer): string {
   const { findings, more_findings, requests } = savings;
   if (requests === 0) return "";
   const found = findings.length + more_findings;
-  if (found === 0) return "Nothing was found that could cost less.";
+  if (found === 0) return "No savings were found.";
   return `${formatQuantity(found, "finding")}; ${formatAmount(findableOf(savings))} could have been saved where it can be computed.`;
 }
 
@@ -90,7 +90,7 @@ function renderFigures({ cache }: SavingsAnswer): Html {
     html`<div><dt>${name}</dt><dd class="value">${value}</dd><dd>${note}</dd></div>`;
   return html`<dl class="figures">
     ${tile("Caches saved", renderAmount(reads - writes), html`${renderAmount(reads)} by reads, less ${renderAmount(writes)} for writes`)}
-    ${ofPlans === 0n ? "" : tile("Saved on plans", renderAmount(ofPlans), "at API prices, not money")}
+    ${ofPlans === 0n ? "" : tile("Saved on plans", renderAmount(ofPlans), "at API prices, not on a bill")}
     ${tile("Hit rate", input === 0 ? UNKNOWN : formatShare(read_tokens ?? 0, input), "of the input tokens came from caches")}
     ${tile("Read", renderShortCount(read_tokens), "tokens from caches")}
     ${tile("Written", renderShortCount(write_tokens), "tokens to caches")}
@@ -103,12 +103,12 @@ function renderCaveats({ cache, clamped_from, period, repeats }: SavingsAnswer):
     ...(cache.uncounted_requests === 0
       ? []
       : [
-          `${formatQuantity(cache.uncounted_requests, "request")} of models with caches ${cache.uncounted_requests === 1 ? "is" : "are"} in no amount: a plan paid or may have paid some of them, or their price is unknown.`,
+          `${formatQuantity(cache.uncounted_requests, "request")} of models with caches ${cache.uncounted_requests === 1 ? "is" : "are"} not counted in these amounts: a plan may have paid some of them, or their price is unknown.`,
         ]),
     ...(repeats.since === null
       ? []
       : [
-          `Repeated prompts were searched in the newest ${formatCount(repeats.searched)} requests, since ${repeats.since}.`,
+          `Only the newest ${formatCount(repeats.searched)} requests, since ${repeats.since}, were searched for repeated prompts.`,
         ]),
     ...(clamped_from === null
       ? []
@@ -156,7 +156,7 @@ function renderChart({ buckets, cache, tz }: SavingsAnswer, view: UsageView): Ht
       format: formatAmount,
       render: renderAmount,
     })}</div>
-    <p class="quiet">Each token read from a cache is compared with one that was not, and each token written too, at the rates of its time. A write for an hour counts at the lower rate of a short one.</p>
+    <p class="quiet">Each token that was read from or written to a cache is compared with a fresh input token, at the rates of its time. One-hour writes count at the lower rate of short ones.</p>
   </section>`;
 }
 
@@ -166,14 +166,14 @@ function renderFindings(
 ): Html {
   if (findings.length === 0)
     return renderState(
-      "Nothing found that could cost less",
+      "No savings found",
       "No repeated prompts, no caches that cost more than they saved, and no long prompts without a cache.",
     );
   return html`<section class="panel" aria-labelledby="findings-title"><div class="head"><h2 id="findings-title">What could cost less</h2>${more_findings === 0 ? "" : html`<span class="quiet">the first ${findings.length}, ${formatCount(more_findings)} more</span>`}</div>
     <div id="findings" data-live><div class="scroll"><table aria-label="What could cost less">
     <thead><tr><th scope="col">Finding</th><th scope="col" class="desk">Project</th><th scope="col" class="num">Requests</th><th scope="col" class="num desk">Spent</th><th scope="col" class="num">Could save</th></tr></thead>
     <tbody>${findings.map((finding) => renderFinding(finding, links))}</tbody></table></div></div>
-    <p class="quiet">A dash: the saving would be a guess.</p></section>`;
+    <p class="quiet">A dash means that the saving would be a guess.</p></section>`;
 }
 
 function renderFinding(

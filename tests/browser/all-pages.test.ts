@@ -15,7 +15,7 @@ import { HOSTILE, listPages, type PageHostRig, startCloudHost, startLocalHost } 
 const WIDTHS = [1440, 768, 390, 320];
 const SCHEMES = ["light", "dark"] as const;
 
-/** The most bytes of a page with its files, compressed: what nearly all pages have, and any page. */
+/** The maximum size of a page with its files, compressed, in bytes: of nearly all pages, and of any page. */
 const USUAL_BYTES = 30 * 1024;
 const MAX_BYTES = 60 * 1024;
 
@@ -110,7 +110,7 @@ describe("every page of both hosts in Chromium", {
         await page.setViewportSize({ width, height: 900 });
         assert.equal(await page.evaluate(FITS), true, `${where}, open, ${width}`);
       }
-      // A browser that doubles the size of 1280 pixels has 640 for the page.
+      // At 200 %, a window of 1280 pixels leaves 640 for the page.
       await page.setViewportSize({ width: 640, height: 450 });
       assert.equal(await page.evaluate(FITS), true, `${where}, 200 %`);
       await page.setViewportSize({ width: 390, height: 844 });
@@ -157,7 +157,7 @@ describe("every page of both hosts in Chromium", {
           const each = document.activeElement;
           const box = each.getBoundingClientRect();
           const style = getComputedStyle(each);
-          // The parts of a date have the focus, each with its own mark.
+          // In a date field, each part takes the focus in turn.
           if (each.type === "date") each.style.outline = "1px solid";
           return [each.tagName + [...document.querySelectorAll("*")].indexOf(each), box.width > 0, style.outlineStyle !== "none" || style.boxShadow !== "none"];
         })()`)) as [string, boolean, boolean];
@@ -165,7 +165,7 @@ describe("every page of both hosts in Chromium", {
           focused[0].startsWith("BODY") || (focused[1] && focused[2]),
           `${where}: ${focused[0]} has no visible focus`,
         );
-        // A date has a few stops of its own. More would be a trap.
+        // A date field has a few stops. More would be a trap.
         stays = focused[0] === last ? stays + 1 : 0;
         last = focused[0];
         assert.ok(stays < 5, `${where}: the focus stays on ${last}`);

@@ -12,7 +12,7 @@ export const NARROW = { type: "rule", values: ["target-size", "scrollable-region
 /** Returns what axe-core finds, by default against WCAG 2.2, A and AA, and good practice. */
 export async function findBarriers(page: Page, rules: unknown = WCAG): Promise<string[]> {
   if ((await page.evaluate("typeof axe")) === "undefined") {
-    // The policy of the pages refuses scripts of others, so this one comes through the debugger.
+    // The pages' content security policy refuses foreign scripts, so this one comes through the debugger.
     const debug = await page.context().newCDPSession(page);
     await debug.send("Runtime.evaluate", { expression: axe });
     await debug.detach();

@@ -24,11 +24,11 @@ const DAY_MS = 24 * HOUR_MS;
 export interface PageHostRig {
   readonly name: "local" | "cloud";
   readonly origin: string;
-  /** What the pages with navigation are below. */
+  /** The path below which the pages with navigation are. */
   readonly base: string;
   /** Pages that the navigation does not name, by their name. */
   readonly more: Readonly<Record<string, string>>;
-  /** Opens a window of a person who sees every page. */
+  /** Opens a browser context, signed in as a person who sees every page. */
   open(browser: Browser, options?: BrowserContextOptions): Promise<BrowserContext>;
   close(): Promise<void>;
 }
@@ -108,7 +108,7 @@ function toSent(id: string, each: RequestRecord): Record<string, unknown> {
   });
 }
 
-/** States what the machine counted, and when it ran. */
+/** Reports what the machine counted, and when it ran. */
 async function stateCoverage(
   send: (body: unknown) => Promise<Response>,
   records: readonly RequestRecord[],

@@ -7,14 +7,14 @@ import type { Browser } from "playwright-core";
 import { BROWSER_SUITE_TIMEOUT_MS, launchChromium, withoutChromium } from "./chromium.rig.ts";
 import { listPages, type PageHostRig, startCloudHost } from "./hosts.rig.ts";
 
-/** What each page is to a screen reader. `METER_WRITE_OUTLINES=1 node --test tests/browser/outlines.test.ts` writes it anew. */
+/** The accessibility tree of each page. `METER_WRITE_OUTLINES=1 node --test tests/browser/outlines.test.ts` writes the trees again. */
 const FOLDER = fileURLToPath(new URL("outlines/", import.meta.url));
 const WRITES = process.env.METER_WRITE_OUTLINES === "1";
 
-/** Of a long page, the beginning. */
+/** The maximum number of lines of an outline. A longer one is cut off. */
 const MAX_LINES = 150;
 
-/** Pages whose content other tests hold: forms alone, and lists whose equal items are in no fixed order. */
+/** Pages that other tests check: forms alone, and lists whose equal items are in no fixed order. */
 const LEFT_OUT = [
   ...["none", "connect", "account", "organisation", "audit", "audit-views", "audit-verification"],
   ...["machines", "people", "keys", "members", "coverage", "privacy"],

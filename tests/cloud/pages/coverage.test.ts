@@ -20,7 +20,7 @@ const HOSTILE = `<script>alert(1)</script>"'&`;
 const HOUR = Math.floor(START / HOUR_MS) * HOUR_MS;
 const at = (hours: number) => new Date(HOUR + hours * HOUR_MS).toISOString();
 
-/** What a machine states: an hour with these counts, two runs with three hours between them, and a queue. */
+/** What a machine reports: an hour with these counts, two runs with three hours between them, and a queue. */
 const upload = (counts: Readonly<Record<string, number>>, hours = -2) => ({
   ...{ daemon_version: "1", as_of: new Date(START).toISOString(), queued: 7 },
   hours: [
