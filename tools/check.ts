@@ -12,6 +12,7 @@ const steps: readonly [name: string, command: string, limitMinutes: number][] = 
   ["project rules", 'node --test --test-reporter=dot "tests/project/*.test.ts"', 5],
   ["test", "npm test --silent", 40],
   ["statements of the cloud", "npm run --silent check:statements", 15],
+  ["files of deploy/", "npm run --silent check:deploy", 5],
   ["coverage of core", "npm run --silent coverage", 10],
   ["test:deno", "npm run --silent test:deno", 25],
   ["test:bun", "npm run --silent test:bun", 15],

@@ -13,6 +13,7 @@ const { platform, arch } = process;
 const FOLDERS = {
   "examples/demo": { what: "the providers' SDKs", megabytes: 98 },
   "tools/build": { what: "TypeScript and esbuild", megabytes: 42 },
+  "tools/deploy": { what: "the schemas of Kubernetes and Compose", megabytes: 35 },
   "tools/checks": { what: "Biome, Deno, Bun and the other programs of the checks", megabytes: 395 },
 } as const;
 export type PackageFolder = keyof typeof FOLDERS;

@@ -14,6 +14,7 @@ const lockfiles = [
   "package-lock.json",
   "tools/build/package-lock.json",
   "tools/checks/package-lock.json",
+  "tools/deploy/package-lock.json",
   "examples/demo/package-lock.json",
 ];
 
