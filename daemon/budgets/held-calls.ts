@@ -193,14 +193,15 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
 }
 
 function storeCalls(state: HeldState, records: Iterable<Pick<RequestRecord, "requestId">>): void {
-  const { unstored, budgets } = state;
+  const { unstored, budgets, passes } = state;
   if (unstored.size === 0) return updateCapacity(state);
   const calls: string[] = [];
   for (const { requestId } of records) {
     const call = unstored.get(requestId);
     if (call === undefined) continue;
     unstored.delete(requestId);
-    budgets.ended(call);
+    // A call that passed and was not counted is not in flight.
+    if (!passes.has(call)) budgets.ended(call);
     calls.push(call);
   }
   settlePasses(state, calls);

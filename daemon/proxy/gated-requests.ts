@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import {
   type PendingRequest,
-  RELAY_HEADERS,
+  RESPONSE_HEADERS,
   requestsProtocolSwitch,
 } from "../../core/metering/exchange/framing.ts";
 import { headerValue, type RequestHead, type ResponseHead } from "../../core/metering/exchange/head.ts";
@@ -104,7 +104,8 @@ export function createGatedRequests(link: GatedLink): GatedRequests {
     link,
     scanner: createRequestScanner((bytes) => {
       if (state.phase !== "collecting") return;
-      state.body.push(bytes);
+      if (state.bodyBytes === 0) state.body = [bytes];
+      else state.body.push(bytes);
       state.bodyBytes += bytes.length;
     }),
     responses: createMessageReader(
@@ -135,7 +136,8 @@ export function createGatedRequests(link: GatedLink): GatedRequests {
   return {
     push(bytes) {
       if (state.phase === "open") return relayOpen(state, bytes);
-      state.queue.push(bytes);
+      if (state.queue.length === 0) state.queue = [bytes];
+      else state.queue.push(bytes);
       scanQueue(state);
     },
     end() {
@@ -163,7 +165,7 @@ export function createGatedRequests(link: GatedLink): GatedRequests {
 
 /** Reads the responses, which show which requests have been answered. */
 const createResponseSink = (state: () => GatedState): ResponseSink => ({
-  keeps: RELAY_HEADERS,
+  keeps: RESPONSE_HEADERS,
   pendingRequest: () => state().pending[0] ?? null,
   informational: () => state().responseCut.informational(),
   started: () => state().responseCut.started(),
@@ -200,8 +202,10 @@ function scanQueue(state: GatedState): void {
     // The bytes of a head are held: it may be incomplete, and decides what happens to its request.
     const isBetween = state.head === null;
     const piece = bytes.subarray(0, to);
-    if (state.phase === "collecting" || isBetween) state.held.push(piece);
-    else link.forward(piece);
+    // An array of one is far smaller than one that grows.
+    if (state.phase !== "collecting" && !isBetween) link.forward(piece);
+    else if (state.held.length === 0) state.held = [piece];
+    else state.held.push(piece);
     if (to < bytes.length) queue[0] = bytes.subarray(to);
     else if (found === "more" || found === "unreadable" || found === "end") queue.shift();
     else queue[0] = bytes.subarray(to); // a request without a body ends after no more bytes
@@ -229,7 +233,7 @@ function onHead(state: GatedState, head: RequestHead): void {
     return sendHeld(state, "passing");
   state.phase = "collecting";
   state.isTimed = false;
-  state.rawHead = [...state.held];
+  state.rawHead = state.held.slice();
   // The client sends the body only after `100 Continue`, or not soon.
   if (headerValue(head.headers, "expect") !== null) askNow(state, false);
 }

@@ -45,21 +45,27 @@ export interface Passes {
 /** Creates the passes of the proxy's thread. */
 export function createPasses(memory: PassMemory): Passes {
   let open: (PassedCall & { readonly slot: number })[] = [];
+  // Plain loops, because this runs once per call.
   const prune = () => {
-    if (open.some(({ slot }) => Atomics.load(memory, slot) === 0))
-      open = open.filter(({ slot }) => Atomics.load(memory, slot) !== 0);
+    let kept = 0;
+    for (const each of open) if (Atomics.load(memory, each.slot) !== 0) open[kept++] = each;
+    if (kept < open.length) open.length = kept;
   };
   return {
     begin({ keptBytes, question }) {
       prune();
       // Read after the slots: a slot is freed only after the capacity contains its call.
       if (open.length >= Atomics.load(memory, 0)) return null;
-      if (open.reduce((sum, each) => sum + each.keptBytes, keptBytes) > MAX_KEPT_BYTES) return null;
+      let bytes = keptBytes;
+      for (const each of open) bytes += each.keptBytes;
+      if (bytes > MAX_KEPT_BYTES) return null;
       let slot = 1;
       while (slot <= MAX_PASSES && Atomics.load(memory, slot) !== 0) slot += 1;
       if (slot > MAX_PASSES) return null;
       Atomics.store(memory, slot, 1);
-      open.push({ keptBytes, question, slot });
+      // An array of one is far smaller than one that grows.
+      if (open.length === 0) open = [{ keptBytes, question, slot }];
+      else open.push({ keptBytes, question, slot });
       return slot;
     },
     uncounted() {

@@ -1,4 +1,11 @@
-import { type HeaderList, headerValue, keepHeaders, type RequestHead, type ResponseHead } from "./head.ts";
+import {
+  type HeaderFilter,
+  type HeaderList,
+  headerValue,
+  keepHeaders,
+  type RequestHead,
+  type ResponseHead,
+} from "./head.ts";
 import { isUnreadable, type Unreadable } from "./unreadable.ts";
 
 /** How a body ends: after a number of bytes (0 for no body), after its last chunk, or when the connection closes. */
@@ -73,8 +80,16 @@ function declaredFraming(headers: HeaderList, version: string): number | "chunke
 const CONTENT_LENGTH = "content-length";
 const TRANSFER_ENCODING = "transfer-encoding";
 
-/** The headers that the relay of a message depends on: framing, expectation, upgrade, and the type and encoding of the body. */
-export const RELAY_HEADERS = keepHeaders(
-  ...[CONTENT_LENGTH, TRANSFER_ENCODING, "expect", "upgrade"],
+/** The headers that the relay of a request depends on: framing, expectation and upgrade. */
+export const REQUEST_HEADERS: HeaderFilter = keepHeaders(
+  CONTENT_LENGTH,
+  TRANSFER_ENCODING,
+  "expect",
+  "upgrade",
+);
+
+/** The headers that the relay of a response depends on: framing, type and encoding of the body, and a WebSocket's compression. */
+export const RESPONSE_HEADERS: HeaderFilter = keepHeaders(
+  ...[CONTENT_LENGTH, TRANSFER_ENCODING],
   ...["content-type", "content-encoding", "sec-websocket-extensions"],
 );

@@ -50,17 +50,23 @@ export function findHeadEnd(bytes: Uint8Array, start: number, from: number): num
   return -1;
 }
 
-/** Which header lines a reader keeps: bit n is set if it keeps names of n characters. The other lines are still validated. */
-export type HeaderFilter = number;
+/** Which header lines a reader keeps: their names in lower case, and the bit of the length of each. All lines are checked. */
+export interface HeaderFilter {
+  readonly names: readonly string[];
+  readonly lengths: number;
+}
 
-/** Returns a filter that keeps these names, and any other names of the same lengths. Names have at most 31 characters. */
-export const keepHeaders = (...names: readonly string[]): HeaderFilter =>
-  names.reduce((bits, { length }) => bits | (1 << length), 0);
-
-const KEEP_ALL: HeaderFilter = -1;
+/** Returns the filter of these names: lower case, of letters and hyphens, at most 31 characters. */
+export const keepHeaders = (...names: readonly string[]): HeaderFilter => ({
+  names,
+  lengths: names.reduce((bits, { length }) => bits | (1 << length), 0),
+});
 
 /** Parses a complete request head including its empty line. Anything outside the grammar of RFC 9112 is unreadable. */
-export function readRequestHead(raw: Uint8Array, keeps: HeaderFilter = KEEP_ALL): RequestHead | Unreadable {
+export function readRequestHead(
+  raw: Uint8Array,
+  keeps: HeaderFilter | null = null,
+): RequestHead | Unreadable {
   const methodEnd = endOfToken(raw, 0);
   if (methodEnd === 0 || raw[methodEnd] !== SPACE) return refuse(raw, methodEnd, "bad_request_line");
   const targetStart = methodEnd + 1;
@@ -78,7 +84,10 @@ export function readRequestHead(raw: Uint8Array, keeps: HeaderFilter = KEEP_ALL)
 }
 
 /** Parses a complete response head including its empty line. A missing reason phrase is allowed, as in other clients. */
-export function readResponseHead(raw: Uint8Array, keeps: HeaderFilter = KEEP_ALL): ResponseHead | Unreadable {
+export function readResponseHead(
+  raw: Uint8Array,
+  keeps: HeaderFilter | null = null,
+): ResponseHead | Unreadable {
   const lineEnd = endOfText(raw, 0);
   if (!isLineEnd(raw, lineEnd)) return refuse(raw, lineEnd, "bad_status_line");
   const text = decodeLatin1(raw);
@@ -110,7 +119,7 @@ function readHeaderLines(
   raw: Uint8Array,
   text: string,
   from: number,
-  keeps: HeaderFilter,
+  keeps: HeaderFilter | null,
 ): HeaderList | Unreadable {
   const headers: (readonly [string, string])[] = [];
   let at = from;
@@ -120,7 +129,7 @@ function readHeaderLines(
     if (nameEnd === at || raw[nameEnd] !== COLON) return refuse(raw, nameEnd, "bad_header_name");
     const lineEnd = endOfText(raw, nameEnd + 1);
     if (!isLineEnd(raw, lineEnd)) return refuse(raw, lineEnd, "bad_header_name");
-    if (keeps === KEEP_ALL || (nameEnd - at < 32 && (keeps >>> (nameEnd - at)) & 1)) {
+    if (keeps === null || isKept(raw, at, nameEnd, keeps)) {
       let valueStart = nameEnd + 1;
       let valueEnd = lineEnd;
       while (valueStart < valueEnd && isBlank(raw[valueStart]!)) valueStart++;
@@ -130,6 +139,19 @@ function readHeaderLines(
     at = lineEnd + 2;
   }
   return headers;
+}
+
+/** Whether the filter has the name in these bytes. They are a token, in which the case bit is the only difference of a letter. */
+function isKept(raw: Uint8Array, from: number, to: number, { names, lengths }: HeaderFilter): boolean {
+  const length = to - from;
+  if (length > 31 || ((lengths >>> length) & 1) === 0) return false;
+  for (const name of names) {
+    if (name.length !== length) continue;
+    let at = 0;
+    while (at < length && (raw[from + at]! | 0x20) === name.charCodeAt(at)) at++;
+    if (at === length) return true;
+  }
+  return false;
 }
 
 /** Returns why the head is unreadable at `at`: a byte that is invalid anywhere in a line, or else `place`. */

@@ -1,7 +1,7 @@
 import { createByteStore } from "./byte-store.ts";
 import { CR, LF, viewOf } from "./bytes.ts";
 import { type ChunkedBody, createChunkedBody } from "./chunked-body.ts";
-import { RELAY_HEADERS, requestFraming } from "./framing.ts";
+import { REQUEST_HEADERS, requestFraming } from "./framing.ts";
 import { findHeadEnd, type RequestHead, readRequestHead } from "./head.ts";
 import { MAX_HEAD_BYTES } from "./message-reader.ts";
 import { isUnreadable } from "./unreadable.ts";
@@ -84,7 +84,7 @@ function scanHead(state: ScannerState, bytes: Uint8Array, from: number): ScanSto
   const end = endsAt === -1 ? findHeadEnd(whole, 0, Math.max(0, before - 1)) : whole.length;
   if ((end === -1 ? whole.length : end) > MAX_HEAD_BYTES) return giveUp(state, bytes);
   if (end === -1) return { to: bytes.length, found: "more" };
-  const head = readRequestHead(whole.length === end ? whole : whole.subarray(0, end), RELAY_HEADERS);
+  const head = readRequestHead(whole.length === end ? whole : whole.subarray(0, end), REQUEST_HEADERS);
   const framing = isUnreadable(head) ? head : requestFraming(head);
   if (isUnreadable(head) || typeof framing === "object") return giveUp(state, bytes);
   store.clear();

@@ -2,14 +2,15 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import {
-  RELAY_HEADERS,
+  REQUEST_HEADERS,
+  RESPONSE_HEADERS,
   requestFraming,
   requestsProtocolSwitch,
   responseFraming,
 } from "../../../../core/metering/exchange/framing.ts";
 import {
+  type HeaderFilter,
   type HeaderList,
-  headerValue,
   readRequestHead,
   readResponseHead,
 } from "../../../../core/metering/exchange/head.ts";
@@ -145,13 +146,14 @@ describe("requestsProtocolSwitch()", () => {
   });
 });
 
-describe("RELAY_HEADERS", () => {
+describe("REQUEST_HEADERS and RESPONSE_HEADERS", () => {
   const encode = (lines: readonly string[]) => new TextEncoder().encode(`${lines.join("\r\n")}\r\n\r\n`);
   const lines = fc.array(
     fc.constantFrom(
       ...["Content-Length: 5", "content-length: 5", "CONTENT-LENGTH: 6", "Transfer-Encoding: chunked"],
       ...["Upgrade: websocket", "Expect: 100-continue", "Content-Type: text/event-stream", "X-Request-Id: 1"],
-      ...["Date: today", "Content-Encoding: gzip", "bad header: 1", `${"x".repeat(40)}: long`, "A: b\u0001"],
+      ...["Anthropic-Version: 1", "Content-Lengt\u00a7: 5", "Content_Length: 5", "Date: today"],
+      ...["Content-Encoding: gzip", "bad header: 1", `${"x".repeat(40)}: long`, "A: b\u0001"],
     ),
     { maxLength: 5 },
   );
@@ -161,15 +163,18 @@ describe("RELAY_HEADERS", () => {
       fc.property(lines, (fields) => {
         const request = encode(["POST / HTTP/1.1", ...fields]);
         const response = encode(["HTTP/1.1 200 OK", ...fields]);
-        const framings = [undefined, RELAY_HEADERS].map((keeps) => {
-          const [asked, answered] = [readRequestHead(request, keeps), readResponseHead(response, keeps)];
+        const framings = [true, false].map((isFiltered) => {
+          const asked = readRequestHead(request, isFiltered ? REQUEST_HEADERS : undefined);
+          const answered = readResponseHead(response, isFiltered ? RESPONSE_HEADERS : undefined);
           if (isUnreadable(asked) || isUnreadable(answered)) return [asked, answered];
           const pending = { method: "POST", requestsProtocolSwitch: requestsProtocolSwitch(asked) };
-          const names = ["expect", "upgrade", "content-type", "content-encoding"];
+          const kept = (headers: HeaderList, { names }: HeaderFilter) =>
+            headers.filter(([name]) => isFiltered || names.includes(name.toLowerCase()));
           return [
             requestFraming(asked),
             responseFraming(answered, pending),
-            ...names.map((name) => headerValue(asked.headers, name)),
+            kept(asked.headers, REQUEST_HEADERS),
+            kept(answered.headers, RESPONSE_HEADERS),
           ];
         });
         assert.deepEqual(framings[0], framings[1]);
