@@ -10,13 +10,22 @@ import {
 import { MAX_BUDGET_SESSIONS } from "../../core/budgets/budget-machine.ts";
 import { type PeriodBounds, rollingStepMs } from "../../core/budgets/budget-period.ts";
 import type { SumPart } from "../../core/budgets/budget-state.ts";
-import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
-import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
+import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
 import type { BudgetAction, BudgetMark, BudgetStore, StoredSum, StoredWarning } from "./port/budgets.ts";
 import { COST_HALF } from "./rollup-definition.ts";
 import { requestsById } from "./rollups.ts";
+import { inUsageSnapshot, partsOfQuery, sumPart } from "./usage-parts.ts";
+import {
+  type ColumnCondition,
+  ofRequests,
+  type Span,
+  type SumQuery,
+  type SumRow,
+  sumRequestsByBucket,
+  type UsageColumn,
+} from "./usage-sums.ts";
 
 /** The columns of facts. Machine and person are those of this installation. */
 const FACT_COLUMNS = {
@@ -27,21 +36,36 @@ const FACT_COLUMNS = {
   client: "client",
   session: "session_id",
   agent: "agent_id",
-  billing: EFFECTIVE_BILLING_SQL,
-} as const satisfies Partial<Record<ScopeKey, string>>;
+  billing: "billing_mode",
+} as const satisfies Partial<Record<ScopeKey, UsageColumn>>;
 type FactColumn = keyof typeof FACT_COLUMNS;
 
 const factColumns = Object.keys(FACT_COLUMNS) as FactColumn[];
+
+/** The counts that are added up; those of the cache's hour are among those of its writes. */
+const COUNTED_TOKENS = [
+  ...([
+    "prompt_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "completion_tokens",
+    "thinking_tokens",
+  ] as const),
+];
 
 /** A failed call without counts used nothing. */
 const USED_NOTHING = "error_class IS NOT NULL AND prompt_tokens IS NULL AND completion_tokens IS NULL";
 const COST = `CASE WHEN cost_pico_usd IS NULL AND ${USED_NOTHING} THEN 0 ELSE cost_pico_usd END`;
 const TOKENS = `CASE WHEN prompt_tokens IS NULL AND completion_tokens IS NULL AND NOT (${USED_NOTHING}) THEN NULL
-  ELSE coalesce(prompt_tokens, 0) + coalesce(cache_read_tokens, 0) + coalesce(cache_write_tokens, 0)
-    + coalesce(completion_tokens, 0) + coalesce(thinking_tokens, 0) END`;
+  ELSE ${COUNTED_TOKENS.map((name) => `coalesce(${name}, 0)`).join(" + ")} END`;
 
 /** Refused calls and those of agents' logs do not count. */
-const COUNTED = "record_source IS NOT 'logs' AND blocked_by IS NULL";
+const COUNTED: ColumnCondition = {
+  columns: ["record_source", "blocked"],
+  sql: (column) => `${column("record_source")} <> 'logs' AND ${column("blocked")} = 0`,
+  values: [],
+  isIndexed: false,
+};
 
 type FactRow = { readonly [Column in FactColumn]?: string | null };
 
@@ -140,10 +164,10 @@ function saveWarnings(connection: SqliteConnection, warnings: readonly StoredWar
     insert.run([budget, key, threshold, `${limit}`, at]);
 }
 
-const ALL_FACTS = factColumns.map((name) => `${FACT_COLUMNS[name]} AS ${name}`).join(", ");
+const ALL_FACTS = factColumns.map((name) => `${ofRequests(FACT_COLUMNS[name])} AS ${name}`).join(", ");
 
 const READ_CALLS = `SELECT request_id, requested_at, ${ALL_FACTS}, ${COST} AS cost, ${TOKENS} AS tokens
-  FROM requests WHERE ${requestsById([]).sql} AND ${COUNTED}`;
+  FROM requests WHERE ${requestsById([]).sql} AND ${COUNTED.sql(ofRequests)}`;
 
 interface CallRow extends FactRow {
   readonly request_id: string;
@@ -168,17 +192,13 @@ function readCalls(
     }));
 }
 
-/** The sums of calls that agree in the facts that a budget needs. */
-interface SumRow extends FactRow {
-  readonly part: Millis;
-  readonly calls: number;
-  readonly costs: number;
-  readonly cost_high: number | bigint | null;
-  readonly cost_low: number | bigint | null;
-  readonly token_counts: number;
-  readonly tokens: number | bigint | null;
-}
+/** The sums of calls that agree in the facts that a budget needs, and when their part of the period begins. */
+type PartRow = SumRow & { readonly part: Millis };
 
+/**
+ * Sums the calls of a budget. A calendar period or a total is read from the rollups, unless its scope is about sessions or agents, which
+ * they do not have. Otherwise the requests of the period are read, or those of the sessions.
+ */
 function sumCalls(
   reads: SqliteConnection,
   budget: Budget,
@@ -186,36 +206,51 @@ function sumCalls(
   key: string | null,
   place: CallFacts,
 ): StoredSum[] {
-  const { period, scope } = budget;
+  const { period, scope, unit } = budget;
+  const span: Span = { from, to: Number.POSITIVE_INFINITY };
   const isSession = period.kind === "session";
-  const needed = factColumns.filter(
-    (name) => name in scope || name === "billing" || (isSession && name === "session"),
+  const query: SumQuery = {
+    columns: [
+      ...factColumns.filter((name) => name in scope).map((name) => FACT_COLUMNS[name]),
+      ...(isSession ? (["session_id"] as const) : []),
+      // They tell which token counts are unknown.
+      ...(unit === "tokens" ? (["stated", "error_class"] as const) : []),
+    ],
+    filters: {},
+    where: [COUNTED, ...(isSession ? [ofSessions(key)] : [])],
+  };
+  if (period.kind === "rolling") {
+    const grid = { from, widthMs: rollingStepMs(period.lengthMs) };
+    const rows = sumRequestsByBucket(reads, span, query, grid);
+    const parts = rows.map((row) => ({ ...row, part: grid.from + row.bucket * grid.widthMs }));
+    return collectSums(budget, parts, place);
+  }
+  const rows = inUsageSnapshot(reads, (usage) =>
+    partsOfQuery(usage, span, query).flatMap((part) => sumPart(usage, part, query)),
   );
-  const step = period.kind === "rolling" ? BigInt(rollingStepMs(period.lengthMs)) : null;
-  const columns = needed.map((name) => `${FACT_COLUMNS[name]} AS ${name}`);
-  const values: SqliteValue[] = step === null ? [from] : [step, step, from];
-  // Only the sessions that may continue are held.
-  const latest = `session_id IN (SELECT session_id FROM requests WHERE session_id IS NOT NULL
-    GROUP BY session_id ORDER BY max(requested_at) DESC LIMIT ${MAX_BUDGET_SESSIONS})`;
-  const session = isSession ? `AND ${key === null ? latest : "session_id = ?"}` : "";
-  if (isSession && key !== null) values.push(key);
-  const rows = reads
-    .prepare<SumRow>(
-      `SELECT ${step === null ? `${from}` : "requested_at / ? * ?"} AS part, ${columns.join(", ")}, count(*) AS calls,
-         count(${COST}) AS costs, sum((${COST}) / ${COST_HALF}) AS cost_high, sum((${COST}) % ${COST_HALF}) AS cost_low,
-         count(${TOKENS}) AS token_counts, sum(${TOKENS}) AS tokens
-       FROM requests WHERE requested_at >= ? ${session} AND ${COUNTED}
-       GROUP BY ${[1, ...needed.map((_, index) => index + 2)].join(", ")}`,
-    )
-    .all(values);
-  return collectSums(budget, rows, place);
+  const parts = rows.map((row) => ({ ...row, part: from }));
+  return collectSums(budget, parts, place);
 }
 
+/** The condition on sessions: one of them, or those that may continue, which are held. */
+const ofSessions = (key: string | null): ColumnCondition => ({
+  columns: ["session_id"],
+  sql: (column) =>
+    `${column("session_id")} ${
+      key === null
+        ? `IN (SELECT session_id FROM requests WHERE session_id IS NOT NULL
+             GROUP BY session_id ORDER BY max(requested_at) DESC LIMIT ${MAX_BUDGET_SESSIONS})`
+        : "= ?"
+    }`,
+  values: key === null ? [] : [key],
+  isIndexed: true,
+});
+
 /** Adds up the rows that a budget counts, by session and part. */
-function collectSums(budget: Budget, rows: readonly SumRow[], place: CallFacts): StoredSum[] {
+function collectSums(budget: Budget, rows: readonly PartRow[], place: CallFacts): StoredSum[] {
   const sums = new Map<string, Map<Millis, SumPart>>();
   for (const row of rows) {
-    const facts: CallFacts = { ...place, ...pickFacts(row) };
+    const facts: CallFacts = { ...place, ...factsOf(row) };
     if (matchesScope(budget, facts) !== true) continue;
     const key = sumKey(budget, facts);
     const parts = sums.get(key) ?? new Map<Millis, SumPart>();
@@ -225,8 +260,8 @@ function collectSums(budget: Budget, rows: readonly SumRow[], place: CallFacts):
     parts.set(row.part, {
       at: row.part,
       used: part.used + used,
-      calls: part.calls + row.calls,
-      unknown: part.unknown + row.calls - known,
+      calls: part.calls + row.requests,
+      unknown: part.unknown + row.requests - known,
     });
   }
   return [...sums].map(([key, parts]) => ({
@@ -235,15 +270,26 @@ function collectSums(budget: Budget, rows: readonly SumRow[], place: CallFacts):
   }));
 }
 
-const pickFacts = (row: SumRow): CallFacts =>
-  Object.fromEntries(factColumns.flatMap((name) => (row[name] === undefined ? [] : [[name, row[name]]])));
+const factsOf = (row: SumRow): CallFacts =>
+  Object.fromEntries(
+    factColumns.flatMap((name) => {
+      const value = row[FACT_COLUMNS[name]];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
 
 /** Returns what the calls of a row used, and of how many that is known. */
 function usedOfRow(budget: Budget, facts: CallFacts, row: SumRow): { used: bigint; known: number } {
-  if (budget.unit === "requests") return { used: BigInt(row.calls), known: row.calls };
-  if (budget.unit === "tokens") return { used: BigInt(row.tokens ?? 0), known: row.token_counts };
+  const { requests } = row;
+  if (budget.unit === "requests") return { used: BigInt(requests), known: requests };
+  if (budget.unit === "tokens") {
+    // The calls of a row agree in which counts are known. A failed call without counts used nothing.
+    if (row.prompt_tokens === null && row.completion_tokens === null && row.error_class === null)
+      return { used: 0n, known: 0 };
+    return { used: COUNTED_TOKENS.reduce((sum, name) => sum + BigInt(row[name] ?? 0), 0n), known: requests };
+  }
   const cost = BigInt(row.cost_high ?? 0) * COST_HALF + BigInt(row.cost_low ?? 0);
   // Whether the budget counts the cost depends on the billing mode, which all calls of a row share.
   const used = usedOf(budget, { facts, costPicoUsd: cost, tokens: null });
-  return used === null ? { used: 0n, known: 0 } : { used, known: row.costs };
+  return used === null ? { used: 0n, known: 0 } : { used, known: requests - row.unpriced_requests };
 }

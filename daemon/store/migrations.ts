@@ -709,6 +709,12 @@ export const migrations: readonly Migration[] = [
     statements: ["CREATE TABLE daemon_runs (run_from INTEGER PRIMARY KEY, run_to INTEGER NOT NULL) STRICT"],
     expects: { columns: { daemon_runs: ["run_from", "run_to"] } },
   },
+  {
+    // Budgets sum the rollups, but not refused calls.
+    to: 38,
+    statements: ["ALTER TABLE usage_series ADD COLUMN blocked INTEGER"],
+    expects: { columns: { usage_series: ["blocked"] } },
+  },
 ];
 
 /** The latest schema version. */

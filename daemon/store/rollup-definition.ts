@@ -45,6 +45,8 @@ export const SERIES_COLUMNS = {
   error_class: "error_class",
   http_status: "http_status",
   cost_source: "cost_source",
+  /** Refused by a budget. */
+  blocked: "blocked_by IS NOT NULL",
   incomplete: "tokens_complete = 0",
   unpriced: UNPRICED_SQL,
   /** The condition is that of `isStreamWithoutUsage()`. */
