@@ -217,7 +217,7 @@ function sumCalls(
       ...(unit === "tokens" ? (["stated", "error_class"] as const) : []),
     ],
     filters: {},
-    where: [COUNTED, ...(isSession ? [ofSessions(key)] : [])],
+    where: [COUNTED, ...(isSession ? [ofSessions(key)] : namesOf(scope.session))],
   };
   if (period.kind === "rolling") {
     const grid = { from, widthMs: rollingStepMs(period.lengthMs) };
@@ -245,6 +245,19 @@ const ofSessions = (key: string | null): ColumnCondition => ({
   values: key === null ? [] : [key],
   isIndexed: true,
 });
+
+/** The condition that finds the sessions of a scope by their index, if it has only whole names. */
+const namesOf = (sessions: readonly string[] = ["*"]): ColumnCondition[] =>
+  sessions.some((name) => name.endsWith("*"))
+    ? []
+    : [
+        {
+          columns: ["session_id"],
+          sql: (column) => `${column("session_id")} IN (SELECT value FROM json_each(?))`,
+          values: [JSON.stringify(sessions)],
+          isIndexed: true,
+        },
+      ];
 
 /** Adds up the rows that a budget counts, by session and part. */
 function collectSums(budget: Budget, rows: readonly PartRow[], place: CallFacts): StoredSum[] {

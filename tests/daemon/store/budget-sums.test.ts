@@ -25,6 +25,7 @@ const scopes: readonly Budget["scope"][] = [
   { provider: ["openai"], client: ["codex"] },
   { branch: ["main"] },
   { session: ["a"] },
+  { session: ["b", "a*"] },
   { agent: ["x"] },
   { person: ["me"] },
 ];
