@@ -100,8 +100,8 @@ const notEmpty = (where: string) =>
 
 /**
  * Verifies a restored database against its manifest: first the rows and sums of each table, then every ledger from its first row to the
- * head of the manifest. Then migrates it, takes back again what was taken back since, ends all sessions, and gives it a new id. Throws
- * `RestoreDiffers` at the first difference, before anything of this is changed.
+ * head of the manifest. Then applies the withdrawals, ends all sessions, and gives the database a new id. Throws `RestoreDiffers` at the
+ * first difference, before any of these changes.
  */
 export async function finishRestore(
   { db, bodyKeys, accounts }: Pick<AdministrationParts, "db" | "bodyKeys" | "accounts">,

@@ -15,8 +15,8 @@ export interface WithdrawalParts extends ErasureParts {
 }
 
 /**
- * Takes back again what was taken back after a backup, in a database that was restored from it. What the backup does not have, or has
- * taken back already, is skipped. Safe to repeat. Returns the withdrawals that could not be applied.
+ * Applies the withdrawals after a backup to a database that was restored from it. Withdrawals that the backup contains already, or whose
+ * subject it lacks, are skipped. Safe to repeat. Returns the withdrawals that could not be applied.
  */
 export async function applyWithdrawals(
   parts: WithdrawalParts,

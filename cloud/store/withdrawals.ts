@@ -5,8 +5,8 @@ import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
 /**
- * Something that a person took back: what a backup from before must not bring back. `at` is when it was taken back; prompts that are
- * not stored have none, since only the present setting is known.
+ * Something that was erased, deleted, revoked or blocked, and that an earlier backup must not bring back. `at` is when that happened;
+ * `prompts_not_stored` has none, since only the present setting is known.
  */
 export type Withdrawal =
   | { readonly kind: "prompts_not_stored"; readonly workspaceId: string }
@@ -69,7 +69,7 @@ const SOURCES: readonly (readonly [kind: Withdrawal["kind"], fields: string, tab
   ["account_deleted", 'user_id as "userId"', "account_deletions", "deleted_at"],
 ];
 
-/** Lists everything that was taken back at an instant or later. Run it as the owner of all rows. */
+/** Lists the withdrawals from an instant on. Run it as the owner of all rows. */
 export async function listWithdrawals(db: CloudDatabase, since: Millis): Promise<readonly Withdrawal[]> {
   return await db.transaction().execute(async (trx: Transaction<CloudSchema>) => {
     await sql`set transaction isolation level repeatable read`.execute(trx);

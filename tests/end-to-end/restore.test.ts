@@ -127,7 +127,7 @@ for (const engine of ["pglite", "postgres"] as const) {
       const said = await command("restore", backup, "--withdrawals", withdrawals);
       assert.match(said, /rows and sums are those of the backup/);
       assert.match(said, /Verified the ledgers of 2 workspaces/);
-      assert.match(said, /Took back again 3 withdrawals/);
+      assert.match(said, /Applied 3 withdrawals/);
       const again = await runCloudWords(["restore", backup, "--without-withdrawals"], env());
       assert.equal(again.code, 1);
       assert.match(again.stderr, /is not empty/);
@@ -147,7 +147,7 @@ for (const engine of ["pglite", "postgres"] as const) {
       assert.deepEqual(await reconcile(), [7, 7]);
     });
 
-    it("keeps what was taken back after the backup taken back", async () => {
+    it("applies what was withdrawn after the backup", async () => {
       await cloud.end("SIGTERM");
       const { workspaceId, userId } = users[1].person;
       const erasedAgain = JSON.parse(await command("migrate", "--totals"));

@@ -16,11 +16,11 @@ export class BackupCommand extends CloudCommand {
     category,
     description: "Write a backup of the database into a new folder",
     details: `
-      Servers may run meanwhile: the backup is the database as of one moment. On PostgreSQL it runs pg_dump, and needs a login that
+      Servers may keep running: the backup is the database as of one moment. On PostgreSQL it runs pg_dump, and needs a login that
       sees all rows: a superuser, or a role with BYPASSRLS.
 
-      The folder has the database and \`manifest.json\`, with the rows and sums of each table and the heads of all ledgers. It does not have
-      the keys that bodies are sealed with, nor the session secret. Keep those in another place.
+      The folder contains the database and \`manifest.json\`, with the rows and sums of each table and the heads of all ledgers. It does not
+      contain the keys that encrypt bodies, or the session secret. Keep those in another place.
     `,
     examples: [["Write a backup", "meter-cloud backup /backups/2026-11-27"]],
   });
@@ -38,8 +38,8 @@ export class BackupCommand extends CloudCommand {
         `Wrote a backup of ${manifest.backup_at} to ${folder}: ${formatQuantity(rows, "row")}, ${formatBytes(manifest.bytes)}.`,
         manifest.body_keys.length === 0
           ? "No stored body needs a key."
-          : `Not in it: ${formatQuantity(manifest.body_keys.length, "key")} of stored bodies (bodies.keys_folder). Without them, the bodies can't be read.`,
-        "Not in it: the session secret (METER_CLOUD_AUTH_SECRET, or auth-secret in the home).",
+          : `Not included: ${formatQuantity(manifest.body_keys.length, "key")} of stored bodies (bodies.keys_folder). Without them, the bodies can't be read.`,
+        "Not included: the session secret (METER_CLOUD_AUTH_SECRET, or auth-secret in the home).",
       ].join("\n"),
     );
   }
@@ -49,13 +49,13 @@ export class WithdrawalsCommand extends CloudCommand {
   static override paths = [["withdrawals"]];
   static override usage = Command.Usage({
     category,
-    description: "Print what people took back since a time: erasures, deletions, revoked keys",
+    description: "List withdrawals since a time: erasures, deletions, revoked keys",
     details: `
-      A backup from before does not know of it. Write this list often, every few minutes, to a file on another machine, so that
-      \`meter-cloud restore --withdrawals\` can take it back again. Needs a login that sees all rows.
+      A backup does not contain later withdrawals, so a restore would make them ineffective. Write this list every few minutes to a file
+      on another machine: \`meter-cloud restore --withdrawals\` applies it. Needs a login that sees all rows.
 
-      The list has prompts that were erased, deleted workspaces and accounts, revoked keys, blocked machines, members who were removed, and
-      the workspaces that do not store prompts. It has ids and names of projects, and no other text.
+      The list has erased prompts, deleted workspaces and accounts, revoked keys, blocked machines, removed members, and the workspaces
+      that do not store prompts. It contains ids and names of projects, and no other text.
     `,
     examples: [
       [
@@ -93,18 +93,18 @@ export class RestoreCommand extends CloudCommand {
     description: "Restore a backup into an empty database, and verify it",
     details: `
       Compares the rows and sums of each table with the manifest, and verifies every ledger up to its head in the manifest. Exits with 5 at
-      the first difference; start no server on such a database.
+      the first difference. Do not start a server on such a database.
 
-      Then takes back again what the file of \`--withdrawals\` lists, and ends all sessions of people. Machines send again what they sent
-      after the backup; each record is counted once.
+      Then applies the withdrawals in the file of \`--withdrawals\`, and signs everybody out. Machines send again what they sent after the
+      backup; each record is counted once.
 
-      Restore into PostgreSQL as a superuser. Restore the keys of bodies first (bodies.keys_folder), and stop all servers of the old
-      database.
+      Stop all servers of the old database, and restore the keys of bodies (bodies.keys_folder) first. Restore into PostgreSQL as a
+      superuser.
     `,
     examples: [
       ["Restore a backup", "meter-cloud restore /backups/2026-11-27 --withdrawals withdrawals"],
       [
-        "Accept that nothing is known of what was taken back since",
+        "Restore without a list of withdrawals",
         "meter-cloud restore /backups/2026-11-27 --without-withdrawals",
       ],
     ],
@@ -112,17 +112,17 @@ export class RestoreCommand extends CloudCommand {
 
   folder = Option.String({ name: "folder" });
   withdrawals = Option.String("--withdrawals", {
-    description: "The file of `meter-cloud withdrawals` that was written last",
+    description: "The latest file of `meter-cloud withdrawals`",
   });
   withoutWithdrawals = Option.Boolean("--without-withdrawals", false, {
-    description: "Restore without such a file: what was taken back after the backup is valid again",
+    description: "Restore without such a file: what was withdrawn after the backup is valid again",
   });
   json = Option.Boolean("--json", false, { description: "Print JSON" });
 
   protected override async perform(): Promise<number> {
     if ((this.withdrawals === undefined) === !this.withoutWithdrawals) {
       throw new CommandFailure(
-        "State what was taken back after the backup (erased prompts, deleted accounts, revoked keys): --withdrawals <file>.\nWithout such a file: --without-withdrawals",
+        "Name the list of what was withdrawn after the backup (erased prompts, deleted accounts, revoked keys): --withdrawals <file>\nWithout such a list: --without-withdrawals",
         cloudExitCodes.usage,
       );
     }
@@ -146,7 +146,7 @@ export class RestoreCommand extends CloudCommand {
     } catch (cause) {
       if (!(cause instanceof RestoreDiffers)) throw describeDatabaseError(cause);
       throw new CommandFailure(
-        `The restored database differs from its backup: ${cause.message}.\nStart no server on it.`,
+        `The restored database differs from its backup: ${cause.message}.\nDo not start a server on it.`,
         cloudExitCodes.notIntact,
       );
     } finally {
@@ -162,14 +162,14 @@ function describeReport(report: RestoreReport, backupAt: string, asOf: string | 
     `Verified ${formatQuantity(report.tables, "table")} (${formatQuantity(report.rows, "row")}): rows and sums are those of the backup.`,
     `Verified the ledgers of ${formatQuantity(report.workspaces, "workspace")} (${formatQuantity(report.ledgerRows, "row")}), up to the heads of the backup.`,
     asOf === null
-      ? "What people took back after the backup is valid again: erased prompts, deleted accounts, revoked keys."
-      : `Took back again ${formatQuantity(report.withdrawals, "withdrawal")} of the list of ${asOf}. What was taken back later is valid again.`,
+      ? "What was withdrawn after the backup is valid again: erased prompts, deleted accounts, revoked keys."
+      : `Applied ${formatQuantity(report.withdrawals, "withdrawal")} of the list of ${asOf}. What was withdrawn later is valid again.`,
     ...report.notApplied.map(
-      (each) => `Not taken back: ${JSON.stringify(each)}. It would leave an organisation without an owner.`,
+      (each) => `Not applied: ${JSON.stringify(each)}. It would leave an organisation without an owner.`,
     ),
     missingBodyKeys.length === 0
-      ? "The keys of all stored bodies are there."
+      ? "No key of a stored body is missing."
       : `${formatCount(missingBodyKeys.length)} of the keys of stored bodies are missing in bodies.keys_folder; these bodies can't be read.`,
-    "All people must sign in again. Machines send again what they sent after the backup.",
+    "Everybody must sign in again. Machines send again what they sent after the backup.",
   ].join("\n");
 }

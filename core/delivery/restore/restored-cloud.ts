@@ -11,13 +11,13 @@ export interface StatedRestore {
   readonly serverTime: Millis;
 }
 
-/** The workspace that a machine sends to, and since when it does so without an interruption by another workspace. */
+/** The workspace that a machine sends to, and since when it has sent to no other. */
 export interface Connection {
   readonly workspaceId: string;
   readonly since: Millis;
 }
 
-/** What is still offered to a restored cloud again. */
+/** What is still to be offered again to a restored cloud. */
 export interface Offer {
   /** What was sent at this instant or later is offered again, by the machine's clock. */
   readonly from: Millis;
@@ -25,11 +25,11 @@ export interface Offer {
   readonly through: number | null;
 }
 
-/** What a machine knows of the latest restore of its workspace's cloud. Plain JSON. */
+/** What a machine knows about the latest restore of its workspace's cloud. Plain JSON. */
 export interface RestoreState {
   readonly workspaceId: string;
   readonly generation: string;
-  /** By the machine's clock. Null if the machine was connected after the restore, which is then of no concern to it. */
+  /** By the machine's clock. Null if the machine was connected after the restore, which does not affect it then. */
   readonly backupAt: Millis | null;
   /** Null once everything was marked to be sent again. */
   readonly offer: Offer | null;

@@ -10,7 +10,7 @@ import { type CloudRig, createRig, json } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
 import { sendBody, sendRequest } from "../kit/stored-body.ts";
 
-describeOnEngines("what was taken back after a backup", (engine) => {
+describeOnEngines("the withdrawals after a backup", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine);
@@ -19,7 +19,7 @@ describeOnEngines("what was taken back after a backup", (engine) => {
 
   const parts = () => ({ ...rig.parts, sha256, bodyKeys: rig.bodyKeys });
 
-  it("is listed, and taken back again in a database that does not know of it", async () => {
+  it("are listed, and applied to a database without them", async () => {
     const workspace = await rig.addWorkspace({ plan: "team", storePromptContent: true });
     const deleted = await rig.addWorkspace({ plan: "team", storePromptContent: true });
     const leaver = await rig.personIn(workspace, "member");
