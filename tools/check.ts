@@ -14,6 +14,7 @@ const steps: readonly [name: string, command: string, limitMinutes: number][] = 
   ["statements of the cloud", "npm run --silent check:statements", 15],
   ["files of deploy/", "npm run --silent check:deploy", 5],
   ["coverage of core", "npm run --silent coverage", 10],
+  ["formats of other systems", "npm run --silent check:formats", 5],
   ["test:deno", "npm run --silent test:deno", 25],
   ["test:bun", "npm run --silent test:bun", 15],
   ["build", "npm run --silent build", 5],

@@ -15,6 +15,7 @@ const FOLDERS = {
   "tools/build": { what: "TypeScript and esbuild", megabytes: 42 },
   "tools/deploy": { what: "the schemas of Kubernetes and Compose", megabytes: 35 },
   "tools/checks": { what: "Biome, Deno, Bun and the other programs of the checks", megabytes: 395 },
+  "tools/formats": { what: "validators of other systems' formats", megabytes: 34 },
 } as const;
 export type PackageFolder = keyof typeof FOLDERS;
 
@@ -66,7 +67,7 @@ export function installPackages(...folders: readonly PackageFolder[]): void {
 /** Installs the packages of all folders. */
 export function installAllPackages(): void {
   // `tools/build` is last, so that its TypeScript is first on the path: attw brings an older one.
-  installPackages("examples/demo", "tools/checks", "tools/build");
+  installPackages("examples/demo", "tools/formats", "tools/checks", "tools/build");
 }
 
 if (import.meta.main) {

@@ -15,6 +15,7 @@ const lockfiles = [
   "tools/build/package-lock.json",
   "tools/checks/package-lock.json",
   "tools/deploy/package-lock.json",
+  "tools/formats/package-lock.json",
   "examples/demo/package-lock.json",
 ];
 
