@@ -2,10 +2,15 @@
  * `npm run bench:queries`: the duration of overview and analytics on PostgreSQL 15 with 0.1, 1 and 10 million requests of
  * one workspace over a year: ten people with a machine each, two projects and three models. Requests and rollups are
  * created with the statement of ingest. Queries go through the app with session, membership and row-level security, without
- * a socket. No period starts or ends on a full hour.
+ * a socket. No period starts or ends on a full hour. Then the CPU time of every page over the most requests, with the coverage of 1,000
+ * machines, against its budget. Fails if a page takes more, or if a report grows with the requests.
  *
- * `node bench/queries/main.ts [--requests 100000,1000000,10000000] [--rounds 60]`
+ * `node bench/queries/main.ts [--requests 100000,1000000,10000000] [--rounds 60] [--disk]`: `--disk` keeps the databases in a folder
+ * for temporary files instead of in memory, which ten million requests need 8 GB of.
  */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
 import { parseArgs } from "node:util";
 import { sql } from "kysely";
 import { createManualClock } from "../../adapters/clock/manual-clock.ts";
@@ -16,13 +21,15 @@ import { openPostgres } from "../../adapters/postgres/postgres-server.ts";
 import { createCloud } from "../../cloud/create-cloud.ts";
 import { migrateCloud } from "../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
-import { contributions, ROLLUP_KEY, ROLLUP_SUMS } from "../../cloud/store/rollups.ts";
+import { BRANCH_KEY, contributions, ROLLUP_KEY, ROLLUP_SUMS, USAGE_SUMS } from "../../cloud/store/rollups.ts";
 import { missingPostgres, startPostgres } from "../../tests/cloud/kit/postgres-server.ts";
+import { machineFactor, median, ownCpuMs, treeCpuMs } from "../cpu-time.ts";
 
 const { values: options } = parseArgs({
   options: {
     requests: { type: "string", default: "100000,1000000,10000000" },
     rounds: { type: "string", default: "60" },
+    disk: { type: "boolean", default: false },
   },
 });
 const sizes = options.requests.split(",").map(Number);
@@ -66,7 +73,7 @@ async function seed(db: CloudDatabase, total: number): Promise<void> {
           provider, model, request_kind, streaming, prompt_tokens, completion_tokens, cache_read_tokens,
           cache_write_tokens, thinking_tokens, tokens_complete, cost_pico_usd, cost_source, rates_source,
           reported_cost_pico_usd, latency_ms, ttfb_ms, http_status, error_class, project, attribution_tier,
-          prompt_hash, method, path)
+          prompt_hash, method, path, git_branch, session_id)
         select ${WORKSPACE}::uuid, lpad(to_hex(i), 32, '0')::uuid, at, at, false,
           lpad(person::text, 32, '0')::uuid, 'user-' || person,
           case when model < 3 then 'openai' else 'anthropic' end, 'model-' || model,
@@ -74,7 +81,8 @@ async function seed(db: CloudDatabase, total: number): Promise<void> {
           (i % 1000003) * 1000000, 'computed', 'bundled', (i % 1000003) * 1000000, 900 + i % 5000, 200 + i % 700,
           case when i % 50 = 0 then 500 else 200 end, case when i % 50 = 0 then 'server_error' end,
           'project-' || (person + i / 7 % 2) % 4, 'git_root', md5(i::text) || md5(i::text), 'POST',
-          '/v1/chat/completions'
+          '/v1/chat/completions', case when i % 5 < 2 then 'main' else 'topic-' || person || '-' || i * 30 / ${total}::bigint end,
+          'session-' || person || '-' || i / 1000
         from (
           select i, at, (i * 7919) % 10 as person, ((i * 7919) % 10 + i / 13 % 3) % 6 as model
           from (
@@ -96,15 +104,56 @@ async function seed(db: CloudDatabase, total: number): Promise<void> {
       db,
     );
   }
+  await seedBranches(db);
+  await seedCoverage(db);
   await sql`vacuum analyze`.execute(db);
 }
 
-const median = (figures: readonly number[]) => figures.toSorted((a, b) => a - b)[figures.length >> 1] ?? 0;
+/** Creates the sums by branch of all requests. */
+async function seedBranches(db: CloudDatabase): Promise<void> {
+  for (const [hours, start] of [
+    [1, "hour"],
+    [24, "date_trunc('day', hour, 'UTC')"],
+  ]) {
+    await sql`insert into usage_branches (workspace_id, span_hours, starts_at, ${sql.raw(`${BRANCH_KEY}, ${USAGE_SUMS.join(", ")}`)})
+      select ${WORKSPACE}::uuid, ${sql.raw(`${hours}, ${start}, ${BRANCH_KEY}, ${USAGE_SUMS.map((sum) => `sum(${sum})`).join(", ")}
+        from (${contributions("requests", 1, ["git_branch"])}) as contributed group by ${start}, ${BRANCH_KEY}`)}`.execute(
+      db,
+    );
+  }
+}
+
+/** How many machines state their coverage. */
+const MACHINES = 1_000;
+
+/** Creates machines that were on from 8 to 18 on each of 30 days, with something missed in one hour of 20. */
+async function seedCoverage(db: CloudDatabase): Promise<void> {
+  const now = sql`to_timestamp(${NOW / 1_000}::float8)`;
+  const id = sql`lpad(machine::text, 32, '0')::uuid`;
+  await sql`insert into machines (workspace_id, machine_id, hostname, platform, daemon_version, created_at, user_id, coverage_at, queued_requests)
+    select ${WORKSPACE}::uuid, ${id}, 'machine-' || machine, 'linux', '0.4.0', ${now}, 'user-' || machine % 10, ${now}, 0
+    from generate_series(0, ${sql.lit(MACHINES - 1)}) as machine`.execute(db);
+  await sql`insert into coverage_hours (workspace_id, hour, machine_id, as_of, metered, seen, counts)
+    select ${WORKSPACE}::uuid, hour, ${id}, ${now}, 40, case when missed then 43 else 40 end,
+      case when missed then '{"unknown_path": 3, "without_usage": 1}' else '{}' end::jsonb
+    from (select hour, machine, (machine + extract(epoch from hour)::bigint / 3600) % 20 = 0 as missed
+      from generate_series(0, ${sql.lit(MACHINES - 1)}) as machine,
+        generate_series(date_trunc('hour', ${now} - interval '30 days'), date_trunc('hour', ${now}), interval '1 hour') as hour
+      where extract(hour from hour at time zone 'UTC') between 8 and 17) as hours`.execute(db);
+  await sql`insert into daemon_runs (workspace_id, machine_id, run_from, run_to)
+    select ${WORKSPACE}::uuid, ${id}, day + interval '8 hours', day + interval '18 hours'
+    from generate_series(0, ${sql.lit(MACHINES - 1)}) as machine,
+      generate_series(date_trunc('day', ${now} - interval '30 days'), date_trunc('day', ${now}), interval '1 day') as day`.execute(
+    db,
+  );
+}
 
 /** A cloud with a number of requests. */
 interface Contender {
   readonly total: number;
   query(path: string): Promise<{ ms: number; counted: number }>;
+  /** Requests a page and reads it to its end. */
+  open(path: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -146,7 +195,8 @@ async function fill(url: string, total: number): Promise<Contender> {
     },
     { rateLimits: { perUser: 1e9 } },
   );
-  const headers = { authorization: `Bearer ${await accounts.createSession(made.userId)}` };
+  const token = await accounts.createSession(made.userId);
+  const headers = { authorization: `Bearer ${token}` };
   return {
     total,
     query: async (path) => {
@@ -154,6 +204,11 @@ async function fill(url: string, total: number): Promise<Contender> {
       const answer = await app.request(`/v1/workspaces/${WORKSPACE}/${path}`, { headers });
       const { totals } = (await answer.json()) as { totals: { requests: number } };
       return { ms: performance.now() - askedAt, counted: totals.requests };
+    },
+    open: async (path) => {
+      const answer = await app.request(`/w/${WORKSPACE}${path.replace(/^\/(?=$|\?)/, "")}`, { headers: { cookie: `session=${token}` } });
+      const text = await answer.text();
+      if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${text.slice(0, 200)}`);
     },
     close: () => db.destroy(),
   };
@@ -176,12 +231,58 @@ async function compare(contenders: readonly Contender[], name: string, path: str
   const ratio = largest / smallest;
   const isFine = ratio <= MAX_RATIO && (!path.startsWith("overview") || largest <= MAX_OVERVIEW_MS);
   const figures = medians.map((ms) => `${ms.toFixed(1).padStart(7)} ms`).join("");
+  if (!isFine) process.exitCode = 1;
   console.log(`${name.padEnd(36)}${figures}   ${ratio.toFixed(2)}${isFine ? "" : " (beyond the target)"}`);
+}
+
+/** The pages, each with the most CPU time of the cloud and PostgreSQL together, in milliseconds. */
+const PAGES: readonly (readonly [path: string, mostMs: number])[] = [
+  ["/", 100],
+  ["/?period=12m", 100],
+  ["/?period=12m&tz=Europe/Berlin", 100],
+  ["/now", 100],
+  ["/explore", 100],
+  ["/explore?by=branch&period=12m", 100],
+  ["/projects", 100],
+  ["/projects?period=90d", 100],
+  ["/models", 100],
+  ["/requests", 100],
+  ["/sessions", 100],
+  ["/machines", 100],
+  ["/people", 100],
+  ["/savings", 100],
+  ["/coverage", 100],
+  ["/limits", 100],
+];
+const PAGE_ROUNDS = 7;
+
+/** Measures the CPU time of each page. */
+async function measurePages({ open }: Contender, postgres: number): Promise<void> {
+  const factor = machineFactor();
+  console.log(
+    `\nCPU time of each page, median of ${PAGE_ROUNDS}; this machine takes ${factor.toFixed(2)} times as long:`,
+  );
+  for (const [path, mostMs] of PAGES) {
+    const figures: { total: number; database: number }[] = [];
+    for (let round = -2; round < PAGE_ROUNDS; round += 1) {
+      const before = [ownCpuMs(), treeCpuMs(postgres)] as const;
+      await open(path);
+      const database = treeCpuMs(postgres) - before[1];
+      if (round >= 0) figures.push({ total: ownCpuMs() - before[0] + database, database });
+    }
+    const total = median(figures.map((each) => each.total)) / factor;
+    const database = median(figures.map((each) => each.database)) / factor;
+    const isFine = total <= mostMs;
+    if (!isFine) process.exitCode = 1;
+    console.log(
+      `${path.padEnd(36)}${total.toFixed(0).padStart(7)} ms, ${database.toFixed(0)} of them PostgreSQL${isFine ? "" : ` (beyond the budget of ${mostMs})`}`,
+    );
+  }
 }
 
 const missing = missingPostgres();
 if (missing !== null) throw new Error(missing);
-const server = await startPostgres();
+const server = await startPostgres(options.disk);
 try {
   const admin = openCloudDatabase(openPostgres(server.url("postgres"), systemClock));
   const contenders: Contender[] = [];
@@ -191,6 +292,9 @@ try {
   }
   console.log("\nmedian for each, and the largest against the smallest:");
   for (const [name, path] of QUERIES) await compare(contenders, name, path);
+  const largest = contenders.at(-1);
+  const postmaster = Number(readFileSync(join(server.folder, "postmaster.pid"), "utf8").split("\n")[0]);
+  if (largest !== undefined) await measurePages(largest, postmaster);
   await Promise.all(contenders.map(({ close }) => close()));
   await admin.destroy();
 } finally {

@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync } from "node:fs";
+import process from "node:process";
+
+/**
+ * CPU time in milliseconds, which other load on the machine changes less than the time that passes. Of other processes it is read from
+ * `/proc` (Linux only), which counts that of their ended children in steps of 10 ms.
+ */
+export function ownCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+/** Returns the CPU time of a process and of all that it started, in milliseconds. */
+export function treeCpuMs(root: number): number {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync("/proc")) {
+    const parent = /^\d+$/.test(name) ? statOf(name)?.[1] : undefined;
+    if (parent !== undefined) parents.set(Number(name), Number(parent));
+  }
+  const isInTree = (id: number): boolean => {
+    if (id === root) return true;
+    const parent = parents.get(id);
+    return parent !== undefined && parent > 1 && isInTree(parent);
+  };
+  return [...parents.keys()].filter(isInTree).reduce((sum, id) => sum + runMs(id) + endedChildrenMs(id), 0);
+}
+
+/** The fields of `/proc/<id>/stat` after the name; null if the process has ended. */
+function statOf(id: number | string): readonly string[] | null {
+  try {
+    const text = readFileSync(`/proc/${id}/stat`, "utf8");
+    return text.slice(text.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    return null;
+  }
+}
+
+/** The CPU time of all threads of a process, to the nanosecond. */
+function runMs(id: number): number {
+  try {
+    return readdirSync(`/proc/${id}/task`).reduce(
+      (sum, thread) =>
+        sum + Number(readFileSync(`/proc/${id}/task/${thread}/schedstat`, "utf8").split(" ")[0]) / 1e6,
+      0,
+    );
+  } catch {
+    return 0;
+  }
+}
+
+function endedChildrenMs(id: number): number {
+  const fields = statOf(id);
+  return fields === null ? 0 : (Number(fields[13]) + Number(fields[14])) * 10;
+}
+
+/** The CPU time of `runReference()` on the machine that the budgets were set on, with nothing else running. */
+const REFERENCE_MS = 14;
+
+/** A fixed piece of work: strings, objects and big integers, as pages have. Returns its CPU time. */
+function runReference(): number {
+  const startedAt = ownCpuMs();
+  let sum = 0n;
+  for (let round = 0; round < 12; round += 1) {
+    const rows = Array.from({ length: 2_000 }, (_, at) => ({
+      key: `row-${(at * 7_919) % 2_003}`,
+      value: at,
+    }));
+    for (const { key, value } of JSON.parse(JSON.stringify(rows.sort((a, b) => (a.key < b.key ? -1 : 1)))))
+      sum += BigInt(key.length * value);
+  }
+  if (sum < 0n) throw new Error("unreachable");
+  return ownCpuMs() - startedAt;
+}
+
+export const median = (figures: readonly number[]): number =>
+  figures.toSorted((a, b) => a - b)[figures.length >> 1] ?? 0;
+
+/**
+ * Returns by how much this machine, as it is now, is slower than the one that the budgets were set on; at least 1. Measured in the same
+ * run as what is compared with a budget, so that a slow machine does not fail and a slow page does.
+ */
+export function machineFactor(): number {
+  const figures = Array.from({ length: 15 }, runReference);
+  return Math.max(1, median(figures) / REFERENCE_MS);
+}
