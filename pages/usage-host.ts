@@ -24,7 +24,11 @@ export interface UsageHost {
   readonly dimensions: readonly UsageDimension[];
   /** The dimensions of the overview's breakdowns: those that are read from rollups. */
   readonly breakdowns: readonly UsageDimension[];
-  readUsage(query: UsageQuery): Promise<UsageResult<UsageAnswer>>;
+  /** Answers a query. A host may leave out the coverage if the page does not show it. */
+  readUsage(
+    query: UsageQuery,
+    options?: { readonly withCoverage: boolean },
+  ): Promise<UsageResult<UsageAnswer>>;
   /** Answers a query by several dimensions, each on its own. */
   readBreakdowns(
     query: UsageQuery,

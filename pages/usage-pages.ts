@@ -198,8 +198,8 @@ async function readOverview(
   const [breakdowns, forecast, year, hours, priceFixes] = await Promise.all([
     host.readBreakdowns({ ...query, top: BREAKDOWN_ROWS }, host.breakdowns),
     query.metric === "spent" ? host.readForecast(alone) : null,
-    host.readUsage({ ...alone, period: "12m", bucket: "day" }),
-    host.readUsage({ ...alone, period: "30d", bucket: "hour" }),
+    host.readUsage({ ...alone, period: "12m", bucket: "day" }, { withCoverage: false }),
+    host.readUsage({ ...alone, period: "30d", bucket: "hour" }, { withCoverage: false }),
     usage.totals.unpriced_requests === 0 ? [] : host.priceFixes(usage),
   ]);
   return {

@@ -19,6 +19,7 @@ import { createRandomBytes, sha256 } from "../../adapters/crypto/node-crypto.ts"
 import { createMemoryAccounts } from "../../adapters/memory/accounts.ts";
 import { openPostgres } from "../../adapters/postgres/postgres-server.ts";
 import { createCloud } from "../../cloud/create-cloud.ts";
+import { sumCoverage } from "../../cloud/store/coverage-days.ts";
 import { migrateCloud } from "../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
 import { BRANCH_KEY, contributions, ROLLUP_KEY, ROLLUP_SUMS, USAGE_SUMS } from "../../cloud/store/rollups.ts";
@@ -133,6 +134,9 @@ async function seedCoverage(db: CloudDatabase): Promise<void> {
   await sql`insert into machines (workspace_id, machine_id, hostname, platform, daemon_version, created_at, user_id, coverage_at, queued_requests)
     select ${WORKSPACE}::uuid, ${id}, 'machine-' || machine, 'linux', '0.4.0', ${now}, 'user-' || machine % 10, ${now}, 0
     from generate_series(0, ${sql.lit(MACHINES - 1)}) as machine`.execute(db);
+  await sql`insert into sync_keys (workspace_id, key_id, token_hash, prefix, scope, machine_id, user_id, created_at, last_used_at)
+    select ${WORKSPACE}::uuid, ${id}, decode(md5(machine::text), 'hex'), 'mtr_', 'sync', ${id}, 'user-' || machine % 10, ${now}, ${now}
+    from generate_series(0, ${sql.lit(MACHINES - 1)}) as machine`.execute(db);
   await sql`insert into coverage_hours (workspace_id, hour, machine_id, as_of, metered, seen, counts)
     select ${WORKSPACE}::uuid, hour, ${id}, ${now}, 40, case when missed then 43 else 40 end,
       case when missed then '{"unknown_path": 3, "without_usage": 1}' else '{}' end::jsonb
@@ -140,6 +144,9 @@ async function seedCoverage(db: CloudDatabase): Promise<void> {
       from generate_series(0, ${sql.lit(MACHINES - 1)}) as machine,
         generate_series(date_trunc('hour', ${now} - interval '30 days'), date_trunc('hour', ${now}), interval '1 hour') as hour
       where extract(hour from hour at time zone 'UTC') between 8 and 17) as hours`.execute(db);
+  const tasks = await sql<{ workspace_id: string }>`select workspace_id from workspaces`.execute(db);
+  for (const { workspace_id: taskId } of tasks.rows)
+    await sumCoverage(db, { kind: "sum_coverage", taskId, details: {} }, NOW + 2 * 86_400_000);
   await sql`insert into daemon_runs (workspace_id, machine_id, run_from, run_to)
     select ${WORKSPACE}::uuid, ${id}, day + interval '8 hours', day + interval '18 hours'
     from generate_series(0, ${sql.lit(MACHINES - 1)}) as machine,
@@ -206,7 +213,9 @@ async function fill(url: string, total: number): Promise<Contender> {
       return { ms: performance.now() - askedAt, counted: totals.requests };
     },
     open: async (path) => {
-      const answer = await app.request(`/w/${WORKSPACE}${path.replace(/^\/(?=$|\?)/, "")}`, { headers: { cookie: `session=${token}` } });
+      const answer = await app.request(`/w/${WORKSPACE}${path.replace(/^\/(?=$|\?)/, "")}`, {
+        headers: { cookie: `session=${token}` },
+      });
       const text = await answer.text();
       if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${text.slice(0, 200)}`);
     },

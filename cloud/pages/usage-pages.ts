@@ -40,7 +40,7 @@ export function createUsageHost(call: PageCall): UsageHost {
     ...place,
     dimensions: CLOUD_DIMENSIONS,
     breakdowns: ["project", "model", "person", "machine"],
-    readUsage: (query) => readUsageAnswer(parts, workspace, inZone(query)),
+    readUsage: (query, options) => readUsageAnswer(parts, workspace, inZone(query), options),
     async readBreakdowns(query, dimensions) {
       const alone = { ...inZone(query), thenBy: null, bucket: "none" } as const;
       const answers = await Promise.all(

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { HOUR_MS, type Millis } from "../../core/values/time.ts";
 import type { CoverageUpload } from "../../core/wire/coverage.ts";
 import { formatInstant, parseInstant } from "../../core/wire/instant.ts";
+import { sumDaysOf } from "./coverage-days.ts";
 import type { AuthenticatedKey } from "./keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { inScope } from "./transaction.ts";
@@ -32,6 +33,10 @@ export async function saveCoverage(
     .map(([from, to]) => ({ ...own, run_from: from, run_to: Math.min(to, now) }))
     .filter(({ run_from, run_to }) => run_from <= run_to);
   await inScope(db, { workspaceId }, async (trx) => {
+    // Two uploads of a machine, such as a repeated one, would each sum up a day without the other's hours.
+    await sql`select 1 from machines where workspace_id = ${workspaceId}::uuid and machine_id = ${machine.id}::uuid for update`.execute(
+      trx,
+    );
     if (ownHours.length > 0)
       await trx
         .insertInto("coverage_hours")
@@ -58,6 +63,12 @@ export async function saveCoverage(
             .where("coverage_hours.as_of", "<=", (eb) => eb.ref("excluded.as_of")),
         )
         .execute();
+    await sumDaysOf(
+      trx,
+      workspaceId,
+      machine.id,
+      ownHours.map(([hour]) => hour),
+    );
     if (ownRuns.length > 0)
       await trx
         .insertInto("daemon_runs")

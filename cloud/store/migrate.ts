@@ -29,6 +29,7 @@ import { branchSums } from "./migrations/0025-branch-sums.ts";
 import { restores } from "./migrations/0026-restores.ts";
 import { requestLookupOnACluster } from "./migrations/0027-request-lookup-on-a-cluster.ts";
 import { unsealedBodies } from "./migrations/0028-unsealed-bodies.ts";
+import { coverageDays } from "./migrations/0029-coverage-days.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -62,6 +63,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   restores,
   requestLookupOnACluster,
   unsealedBodies,
+  coverageDays,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

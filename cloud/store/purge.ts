@@ -39,6 +39,7 @@ export const DELETED_WITH_WORKSPACE = [
   "prompt_view_tickets",
   "limit_readings",
   "coverage_hours",
+  "coverage_days",
   "daemon_runs",
   "saved_views",
   "budget_warnings",
@@ -424,6 +425,7 @@ async function purgePlace(
   const deleted = [
     ["limit_readings", sql`${inWorkspace} and (user_id = ${userId} or machine_id in (${ownMachines}))`],
     ["coverage_hours", sql`${inWorkspace} and machine_id in (${ownMachines})`],
+    ["coverage_days", sql`${inWorkspace} and machine_id in (${ownMachines})`],
     ["daemon_runs", sql`${inWorkspace} and machine_id in (${ownMachines})`],
     ["sync_keys", own],
     ["invitations", sql`${inWorkspace} and accepted_by = ${userId}`],

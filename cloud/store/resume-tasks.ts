@@ -1,5 +1,6 @@
 import type { Millis } from "../../core/values/time.ts";
 import { sumBranches } from "./branch-sums.ts";
+import { sumCoverage } from "./coverage-days.ts";
 import { finishDeletion, finishLeaving } from "./deletions.ts";
 import { finishAcceptance, forgetInvitation } from "./invitations.ts";
 import type { CloudDatabase } from "./open-database.ts";
@@ -16,6 +17,7 @@ const RESUME: { readonly [K in Exclude<TaskKind, "erase_prompts">]: Resume<K> } 
   change_organisation_role: (db, task) => finishRoleChange(db, task, true),
   leave_organisations: finishLeaving,
   sum_branches: sumBranches,
+  sum_coverage: sumCoverage,
   forget_invitation: async (db, task, now) => {
     const dueAt = await forgetInvitation(db, task, now);
     await (dueAt === null ? endTask(db, task) : postponeTask(db, task, dueAt));

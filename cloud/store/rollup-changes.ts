@@ -21,6 +21,8 @@ interface BranchKey {
   readonly starts_at: string;
   readonly project: string;
   readonly git_branch: string;
+  readonly provider: string;
+  readonly model: string;
 }
 
 /** Requests that a transaction adds to the rollups, or (with -1) takes out of them. */
@@ -58,7 +60,7 @@ export function rollupChanges(changes: readonly SignedRequests[]): {
   for (const { key, sums } of all.values()) {
     const { hour, git_branch, ...dimensions } = key;
     const day = hour.slice(0, DATE_CHARACTERS);
-    const branch = { project: key.project, git_branch };
+    const branch = { project: key.project, git_branch, provider: key.provider, model: key.model };
     addSums(groupOf(hours, { hour, ...dimensions }), sums);
     addSums(groupOf(days, { day, ...dimensions }), sums);
     addSums(groupOf(branches, { span_hours: 1, starts_at: hour, ...branch }), sums);

@@ -11,7 +11,7 @@ export const NO_MACHINE = "00000000-0000-0000-0000-000000000000";
 export const ROLLUP_KEY = "machine_id, user_id, project, provider, model";
 
 /** The dimensions of a key of the sums by branch, besides workspace and time. */
-export const BRANCH_KEY = "project, git_branch";
+export const BRANCH_KEY = "project, git_branch, provider, model";
 
 /** The disjoint kinds of tokens. Each has a sum. */
 export const TOKEN_SUMS = [
@@ -92,7 +92,14 @@ const ADD = {
   days: additionTo({ table: "usage_daily", key: { day: "date", ...KEY }, sums: ROLLUP_SUMS }),
   branches: additionTo({
     table: "usage_branches",
-    key: { span_hours: "smallint", starts_at: "timestamptz", project: "text", git_branch: "text" },
+    key: {
+      span_hours: "smallint",
+      starts_at: "timestamptz",
+      project: "text",
+      git_branch: "text",
+      provider: "text",
+      model: "text",
+    },
     sums: USAGE_SUMS,
   }),
 } as const;

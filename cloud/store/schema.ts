@@ -210,7 +210,7 @@ export interface CloudSchema {
   usage_daily: { day: CalendarDate } & UsageRow;
   usage_branches: { span_hours: number; starts_at: Millis; git_branch: string } & Omit<
     UsageRow,
-    "machine_id" | "user_id" | "provider" | "model" | "reported_cost_pico_usd"
+    "machine_id" | "user_id" | "reported_cost_pico_usd"
   >;
   pricing_rates: {
     source: "bundled" | "auto";
@@ -267,6 +267,15 @@ export interface CloudSchema {
     metered: Integer;
     seen: Integer;
     /** An object: counts by kind. */
+    counts: unknown;
+  };
+  coverage_days: {
+    workspace_id: string;
+    day: CalendarDate;
+    machine_id: string;
+    metered: Integer;
+    seen: Integer;
+    /** An object: by kind, the count and the hour in which it last went up. */
     counts: unknown;
   };
   daemon_runs: { workspace_id: string; machine_id: string; run_from: Millis; run_to: Millis };

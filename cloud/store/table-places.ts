@@ -33,6 +33,7 @@ export const TABLE_PLACES = {
   audit_events: "distributed",
   limit_readings: "distributed",
   coverage_hours: "distributed",
+  coverage_days: "distributed",
   daemon_runs: "distributed",
   saved_views: "distributed",
   budgets: "distributed",

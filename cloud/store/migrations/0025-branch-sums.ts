@@ -3,8 +3,8 @@ import type { Migration } from "../migration.ts";
 const TENANT = "workspace_id = nullif(current_setting('meter.workspace_id', true), '')::uuid";
 
 /**
- * Adds the sums by project and branch, of hours and of days. They are a table of their own, since the branches would multiply the rows of
- * the other rollups. A task for each workspace sums up the requests that it has; what is not summed yet is read from requests.
+ * Adds the sums by branch, of hours and of days. They are a table of their own, without machines and people, since the branches would
+ * multiply the rows of the other rollups. A task for each workspace sums up the requests that it has; what is not summed yet is read from requests.
  */
 export const branchSums: Migration = {
   name: "0025-branch-sums",
@@ -15,6 +15,8 @@ export const branchSums: Migration = {
       starts_at timestamptz(0) not null,
       project text not null,
       git_branch text not null,
+      provider text not null,
+      model text not null,
       requests bigint not null default 0,
       failed_requests bigint not null default 0,
       unpriced_requests bigint not null default 0,
@@ -27,7 +29,7 @@ export const branchSums: Migration = {
       cost_pico_usd numeric not null default 0,
       spent_pico_usd numeric not null default 0,
       plan_usage_pico_usd numeric not null default 0,
-      primary key (workspace_id, span_hours, starts_at, project, git_branch)
+      primary key (workspace_id, span_hours, starts_at, project, git_branch, provider, model)
     ) with (fillfactor = 70)`,
     "alter table usage_branches enable row level security",
     "alter table usage_branches force row level security",

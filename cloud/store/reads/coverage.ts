@@ -1,4 +1,4 @@
-import { sql, type Transaction } from "kysely";
+import { type RawBuilder, sql, type Transaction } from "kysely";
 import type { CoverageKind, CoverageTotal } from "../../../core/metering/coverage/coverage-kinds.ts";
 import { type CoverageState, findCoverageState } from "../../../core/metering/coverage/fleet-coverage.ts";
 import {
@@ -6,7 +6,7 @@ import {
   findSharedGaps,
   type RunningTime,
 } from "../../../core/metering/coverage/running-times.ts";
-import type { Millis } from "../../../core/values/time.ts";
+import { DAY_MS, type Millis } from "../../../core/values/time.ts";
 import { formatCalendarDate, formatInstant } from "../../../core/wire/instant.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import type { CloudSchema } from "../schema.ts";
@@ -87,12 +87,19 @@ export async function sumCoverageBuckets(
   const [first, last] = [buckets[0], buckets.at(-1)];
   if (first === undefined || last === undefined) return [];
   const starts = sql.join(buckets.map(({ from }) => sql`${formatInstant(from)}::timestamptz`));
+  const parts = ofPeriod(
+    workspaceId,
+    { from: first.from, to: last.to },
+    {
+      ofDays: "select h.day::timestamp at time zone 'UTC' as at, h.metered, h.seen from coverage_days h",
+      ofHours: "select h.hour, h.metered, h.seen from coverage_hours h",
+      useDays: buckets.slice(1).every(({ from }) => from % DAY_MS === 0),
+    },
+  );
   const { rows } = await inReadScope(db, { workspaceId }, (trx) =>
     sql<{ bucket: number; metered: string; seen: string }>`
-      select width_bucket(h.hour, array[${starts}]) as bucket, sum(h.metered) as metered, sum(h.seen) as seen
-      from coverage_hours h where ${within(workspaceId, { from: first.from, to: last.to })} group by 1`.execute(
-      trx,
-    ),
+      select width_bucket(at, array[${starts}]) as bucket, sum(metered) as metered, sum(seen) as seen
+      from (${parts}) as parts group by 1`.execute(trx),
   );
   const sums = new Map(rows.map((row) => [row.bucket - 1, row]));
   return buckets.map((_, at) => ({
@@ -147,10 +154,12 @@ async function readMachines(trx: Transaction<CloudSchema>, workspaceId: string) 
     queued_requests: string | null;
     last_seen_at: Millis | null;
   }>`
-    select m.machine_id, coalesce(m.label, m.hostname) as name, m.coverage_at, m.queued_requests,
-      (select max(k.last_used_at) from sync_keys k
-        where k.workspace_id = ${workspaceId}::uuid and k.machine_id = m.machine_id) as last_seen_at
-    from machines m where m.workspace_id = ${workspaceId}::uuid order by 2, 1`.execute(trx);
+    select m.machine_id, coalesce(m.label, m.hostname) as name, m.coverage_at, m.queued_requests, k.last_seen_at
+    from machines m left join (
+      select machine_id, max(last_used_at) as last_seen_at from sync_keys
+      where workspace_id = ${workspaceId}::uuid group by machine_id
+    ) as k using (machine_id)
+    where m.workspace_id = ${workspaceId}::uuid order by 2, 1`.execute(trx);
   return rows.map((row) => ({
     machineId: row.machine_id,
     name: row.name,
@@ -160,14 +169,41 @@ async function readMachines(trx: Transaction<CloudSchema>, workspaceId: string) 
   }));
 }
 
-const within = (workspaceId: string, { from, to }: Span) => sql`
-  h.workspace_id = ${workspaceId}::uuid and h.hour >= ${formatInstant(from)}::timestamptz
-    and h.hour < ${formatInstant(to)}::timestamptz`;
+const dayOf = (at: Millis): Millis => Math.floor(at / DAY_MS) * DAY_MS;
+
+/**
+ * SQL for the rows of `coverage_days` for the whole UTC days of a period, and of `coverage_hours` before and after them. `ofDays` and
+ * `ofHours` select from them, up to the `where`, in which the table is `h`; `filter` follows. All rows are of hours if not `useDays`.
+ */
+function ofPeriod(
+  workspaceId: string,
+  { from, to }: Span,
+  { ofDays, ofHours, filter = "", useDays = true }: PeriodRows,
+): RawBuilder<unknown> {
+  const first = useDays ? Math.min(dayOf(from + DAY_MS - 1), to) : to;
+  const end = Math.max(dayOf(to), first);
+  const hours = (span: Span) => sql`${sql.raw(ofHours)} where h.workspace_id = ${workspaceId}::uuid
+    and h.hour >= ${formatInstant(span.from)}::timestamptz and h.hour < ${formatInstant(span.to)}::timestamptz ${sql.raw(filter)}`;
+  return sql`${sql.raw(ofDays)} where h.workspace_id = ${workspaceId}::uuid
+      and h.day >= ${formatCalendarDate(first)}::date and h.day < ${formatCalendarDate(end)}::date ${sql.raw(filter)}
+    union all ${hours({ from, to: first })}
+    union all ${hours({ from: end, to })}`;
+}
+
+interface PeriodRows {
+  readonly ofDays: string;
+  readonly ofHours: string;
+  readonly filter?: string;
+  readonly useDays?: boolean;
+}
 
 async function readSums(trx: Transaction<CloudSchema>, workspaceId: string, span: Span) {
+  const of = (table: string) => `select h.machine_id, h.metered, h.seen from ${table} h`;
+  const parts = ofPeriod(workspaceId, span, { ofDays: of("coverage_days"), ofHours: of("coverage_hours") });
   const { rows } = await sql<{ machine_id: string; metered: string; seen: string }>`
-    select h.machine_id, sum(h.metered) as metered, sum(h.seen) as seen from coverage_hours h
-    where ${within(workspaceId, span)} group by h.machine_id`.execute(trx);
+    select machine_id, sum(metered) as metered, sum(seen) as seen from (${parts}) as parts group by machine_id`.execute(
+    trx,
+  );
   return new Map(
     rows.map((row) => [row.machine_id, { metered: Number(row.metered), seen: Number(row.seen) }]),
   );
@@ -179,11 +215,16 @@ async function readCounts(
   span: Span,
   detail: CoverageDetail,
 ): Promise<ReadonlyMap<string, KindCount[]>> {
+  const parts = ofPeriod(workspaceId, span, {
+    ofDays: `select h.machine_id, c.kind, (c.value ->> 'count')::bigint as count, c.value ->> 'hour' as hour
+      from coverage_days h cross join lateral jsonb_each(h.counts) as c (kind, value)`,
+    ofHours: `select h.machine_id, c.kind, c.count::bigint, to_char(h.hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+      from coverage_hours h cross join lateral jsonb_each_text(h.counts) as c (kind, count)`,
+    filter: detail === "all" ? "and h.counts <> '{}'::jsonb" : "and h.seen > h.metered",
+  });
   const { rows } = await sql<{ machine_id: string; kind: string; count: string; hour: Millis }>`
-    select h.machine_id, c.kind, sum(c.count::bigint) as count, max(h.hour) as hour
-    from coverage_hours h cross join lateral jsonb_each_text(h.counts) as c (kind, count)
-    where ${within(workspaceId, span)} ${detail === "all" ? sql`and h.counts <> '{}'::jsonb` : sql`and h.seen > h.metered`}
-    group by h.machine_id, c.kind order by h.machine_id, c.kind`.execute(trx);
+    select machine_id, kind, sum(count) as count, max(hour)::timestamptz as hour from (${parts}) as parts
+    group by machine_id, kind order by machine_id, kind`.execute(trx);
   const counts = new Map<string, KindCount[]>();
   for (const { machine_id, kind, count, hour } of rows) {
     const own = counts.get(machine_id) ?? [];

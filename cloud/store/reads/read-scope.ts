@@ -9,7 +9,10 @@ import { inScope, type TenantScope } from "../transaction.ts";
  */
 export const READ_TIMEOUT_MS = 5_000;
 
-/** Runs a read in a read-only transaction with a statement timeout. */
+/**
+ * Runs a read in a read-only transaction with a statement timeout. Without JIT: compiling a statement with many sums takes longer than
+ * running it over the rows of the rollups.
+ */
 export async function inReadScope<T>(
   db: CloudDatabase,
   scope: TenantScope,
@@ -18,6 +21,7 @@ export async function inReadScope<T>(
   return await inScope(db, scope, async (trx) => {
     await sql`select
       set_config('transaction_read_only', 'on', true),
+      set_config('jit', 'off', true),
       set_config('statement_timeout', ${String(READ_TIMEOUT_MS)}, true)`.execute(trx);
     return await read(trx);
   });

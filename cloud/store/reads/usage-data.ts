@@ -9,7 +9,15 @@ import { formatInstant } from "../../../core/wire/instant.ts";
 import type { UsageDimension } from "../../../core/wire/usage.ts";
 import { listUnsummedDays } from "../branch-sums.ts";
 import type { CloudDatabase } from "../open-database.ts";
-import { contributions, FAILED, NO_MACHINE, TOKEN_SUMS, USAGE_SUMS, USED_NOTHING } from "../rollups.ts";
+import {
+  BRANCH_KEY,
+  contributions,
+  FAILED,
+  NO_MACHINE,
+  TOKEN_SUMS,
+  USAGE_SUMS,
+  USED_NOTHING,
+} from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
 import { inReadScope } from "./read-scope.ts";
 import { partsOf } from "./usage.ts";
@@ -60,6 +68,8 @@ const ROLLUP_SQL: Readonly<Partial<Record<UsageDimension, string>>> = {
 const BRANCH_SQL: Readonly<Partial<Record<UsageDimension, string>>> = {
   project: "project",
   branch: "git_branch",
+  provider: "provider",
+  model: "model",
 };
 
 /** The dimensions of a cloud's usage. */
@@ -270,8 +280,7 @@ function ofBranches(
     ...spans.flatMap((each) => each.rows),
     ...unsummed.map((each) => ({ ...each, sign: 1 as const })),
   ];
-  const columns = (time: string) =>
-    sql.raw(`${time} as bucket, project, git_branch, ${USAGE_SUMS.join(", ")}`);
+  const columns = (time: string) => sql.raw(`${time} as bucket, ${BRANCH_KEY}, ${USAGE_SUMS.join(", ")}`);
   const within = (time: string, { from, to }: Span) => sql`workspace_id = ${workspaceId}::uuid
     and ${sql.raw(time)} >= ${formatInstant(from)}::timestamptz and ${sql.raw(time)} < ${formatInstant(to)}::timestamptz`;
   const edges = rows.map(

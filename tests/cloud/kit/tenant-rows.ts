@@ -42,7 +42,10 @@ export const TENANT_ROWS: readonly (readonly [table: string, insert: (workspace:
         (w: string) => `insert into ${table} values ('${w}', now(), '${ID}', 'ann', '', 'openai', 'gpt-5')`,
       ] as const,
   ),
-  ["usage_branches", (w) => `insert into usage_branches values ('${w}', 1, now(), '', 'main')`],
+  [
+    "usage_branches",
+    (w) => `insert into usage_branches values ('${w}', 1, now(), '', 'main', 'openai', 'gpt-5')`,
+  ],
   ["body_keys", (w) => `insert into body_keys values ('${w}', '${ID}', 'ann', '', now(), null, null)`],
   [
     "erasures",
@@ -64,6 +67,7 @@ export const TENANT_ROWS: readonly (readonly [table: string, insert: (workspace:
     (w) =>
       `insert into coverage_hours values ('${w}', date_trunc('hour', now()), '${ID}', now(), 1, 1, '{}')`,
   ],
+  ["coverage_days", (w) => `insert into coverage_days values ('${w}', now(), '${ID}', 1, 1, '{}')`],
   ["daemon_runs", (w) => `insert into daemon_runs values ('${w}', '${ID}', now(), now())`],
   [
     "limit_readings",

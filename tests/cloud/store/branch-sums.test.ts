@@ -72,10 +72,10 @@ describeOnEngines("the sums by branch", (engine) => {
 
   /** The rows of the table that are not empty, and the same rows from all requests. */
   async function readBoth({ id }: TestWorkspace) {
-    const columns = `span_hours, starts_at::text, project, git_branch`;
+    const columns = `span_hours, starts_at::text, project, git_branch, provider, model`;
     const { rows: stored } =
       await sql`select ${sql.raw(`${columns}, ${USAGE_SUMS.map((sum) => `${sum}::text`).join(", ")}`)}
-      from usage_branches where workspace_id = ${id}::uuid and requests <> 0 order by 1, 2, 3, 4`.execute(
+      from usage_branches where workspace_id = ${id}::uuid and requests <> 0 order by 1, 2, 3, 4, 5, 6`.execute(
         rig.db,
       );
     const sums = USAGE_SUMS.map((sum) => `sum(${sum})::text as ${sum}`).join(", ");
@@ -87,7 +87,7 @@ describeOnEngines("the sums by branch", (engine) => {
         `select ${columns}, ${sums} from (
           select 1 as span_hours, hour as starts_at, * from (${own}) as h
           union all select 24, date_trunc('day', hour, 'UTC'), * from (${own}) as d
-        ) as spans group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
+        ) as spans group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6`,
       )
       .execute(rig.db);
     return { stored, expected };
@@ -99,7 +99,7 @@ describeOnEngines("the sums by branch", (engine) => {
     const answer = (await json(
       rig.call(
         "GET",
-        `/v1/workspaces/${workspace.id}/usage?period=90d&by=branch&then=project&compare=none`,
+        `/v1/workspaces/${workspace.id}/usage?period=90d&by=branch&then=model&compare=none`,
         session,
       ),
     )) as UsageAnswer;

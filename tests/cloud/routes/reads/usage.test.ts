@@ -73,7 +73,7 @@ const QUERIES = [
   ],
   ["period=30d&by=project&branch.not=main&tz=America/New_York", true],
   ["period=today&by=project&tz=UTC", false],
-  ["by=branch&then=model&top=1&tz=UTC", false],
+  ["by=branch&then=model&top=1&tz=UTC", true],
   ["period=7d&by=billing&tz=Asia/Kathmandu&status=ok", false],
   ["by=cost&then=tokens&branch=&metric=requests&tz=UTC", false],
   ["by=status&then=billing&cost.not=unpriced&compare=none&tz=Europe/Berlin", false],

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import fc from "fast-check";
+import { sql } from "kysely";
+import { readCoverage, sumCoverageBuckets } from "../../../cloud/store/reads/coverage.ts";
+import { resumeTasks } from "../../../cloud/store/resume-tasks.ts";
+import { addTask } from "../../../cloud/store/tasks.ts";
+import { inScope } from "../../../cloud/store/transaction.ts";
+import { DAY_MS, HOUR_MS } from "../../../core/values/time.ts";
+import { type CloudRig, createRig, json, START } from "../kit/cloud-rig.ts";
+import { describeOnEngines } from "../kit/engines.ts";
+
+const config = { rateLimits: { perKey: 1e9, perUser: 1e9 } };
+const HOURS = 5 * 24;
+const at = (hour: number) => new Date(START - hour * HOUR_MS).toISOString();
+const hoursAgo = fc.integer({ min: 0, max: HOURS });
+const count = fc.integer({ min: 0, max: 9 });
+
+/** What a machine states at once. */
+const upload = fc.record({
+  machine: fc.integer({ min: 0, max: 1 }),
+  /** Reports that are older than the stored ones change nothing. */
+  asOf: fc.integer({ min: 0, max: 3 }),
+  hours: fc.uniqueArray(fc.record({ hour: hoursAgo, metered: count, missed: count, incomplete: count }), {
+    selector: ({ hour }) => hour,
+    maxLength: 6,
+  }),
+  runs: fc.array(fc.tuple(hoursAgo, hoursAgo), { maxLength: 3 }),
+});
+
+describeOnEngines("the sums of coverage by day", (engine) => {
+  let rig: CloudRig;
+  before(async () => {
+    rig = await createRig(engine, { config });
+  });
+  after(() => rig.close());
+
+  async function open() {
+    const workspace = await rig.addWorkspace({ plan: "business" });
+    const machineId = await rig.addMachine(workspace);
+    const other = await rig.addKey(workspace, { machineId });
+    const tokens = [workspace.token, other];
+    const send = async ({
+      machine,
+      asOf,
+      hours,
+      runs,
+    }: typeof upload extends fc.Arbitrary<infer U> ? U : never) => {
+      const body = {
+        ...{ daemon_version: "1", as_of: at(asOf), queued: 0 },
+        hours: hours.map(({ hour, metered, missed, incomplete }) => ({
+          ...{ hour: at(hour), metered, seen: metered + missed },
+          counts: [
+            { kind: "unknown_path", count: missed },
+            { kind: "without_usage", count: incomplete },
+          ].filter((each) => each.count > 0),
+        })),
+        runs: runs.map(([one, end]) => ({ from: at(Math.max(one, end)), to: at(Math.min(one, end)) })),
+      };
+      const answer = await rig.call("POST", "/v1/daemon/coverage", `${tokens[machine]}`, body);
+      assert.equal(answer.status, 200, JSON.stringify(await json(answer)));
+    };
+    return { workspace, send };
+  }
+
+  /** The coverage of a workspace from all its hours. */
+  async function readHours(workspaceId: string, from: number, to: number) {
+    const { rows } = await sql<{
+      machine_id: string;
+      hour: number;
+      metered: string;
+      seen: string;
+      counts: Record<string, number>;
+    }>`
+      select machine_id, hour, metered, seen, counts from coverage_hours where workspace_id = ${workspaceId}::uuid`.execute(
+      rig.db,
+    );
+    return rows.filter(({ hour }) => hour >= from && hour < to);
+  }
+
+  it("give the coverage of all hours, whenever they were stated, of machines and of days", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(upload, { minLength: 1, maxLength: 5 }),
+        hoursAgo,
+        hoursAgo,
+        async (uploads, one, end) => {
+          const { workspace, send } = await open();
+          for (const each of uploads) await send(each);
+          const from = START - Math.max(one, end) * HOUR_MS - 1;
+          const to = START - Math.min(one, end) * HOUR_MS + 1;
+          const hours = await readHours(workspace.id, from, to);
+          const machines = await readCoverage(rig.db, workspace.id, { from, to }, "all");
+          for (const { machineId, metered, seen, counts } of machines) {
+            const own = hours.filter((each) => each.machine_id === machineId);
+            const sum = (field: "metered" | "seen") =>
+              own.reduce((all, each) => all + Number(each[field]), 0);
+            assert.deepEqual([metered, seen], [sum("metered"), sum("seen")]);
+            const kinds = ["unknown_path", "without_usage"].flatMap((kind) => {
+              const stated = own.filter((each) => kind in each.counts);
+              if (stated.length === 0) return [];
+              return [
+                {
+                  kind,
+                  count: stated.reduce((all, each) => all + (each.counts[kind] ?? 0), 0),
+                  lastSeenAt: Math.max(...stated.map(({ hour }) => hour)),
+                },
+              ];
+            });
+            assert.deepEqual(counts, kinds);
+          }
+          const days = [
+            from,
+            ...[3, 2, 1].map((day) => Math.floor(to / DAY_MS - day) * DAY_MS).filter((day) => day > from),
+          ];
+          const buckets = days.map((day, index) => ({ from: day, to: days[index + 1] ?? to }));
+          const total = (span: { from: number; to: number }, field: "metered" | "seen") =>
+            hours
+              .filter(({ hour }) => hour >= span.from && hour < span.to)
+              .reduce((all, each) => all + Number(each[field]), 0);
+          assert.deepEqual(
+            await sumCoverageBuckets(rig.db, workspace.id, buckets),
+            buckets.map((each) => ({ metered: total(each, "metered"), seen: total(each, "seen") })),
+          );
+        },
+      ),
+      { numRuns: engine.name === "pglite" ? 6 : 30 },
+    );
+  });
+
+  it("are made again a day after the update, for the days that a process of the version before stored", async () => {
+    const { workspace, send } = await open();
+    const hour = { metered: 5, missed: 2, incomplete: 1 };
+    await send({
+      machine: 0,
+      asOf: 0,
+      hours: [
+        { hour: 30, ...hour },
+        { hour: 60, ...hour },
+      ],
+      runs: [],
+    });
+    const span = { from: START - 5 * 24 * HOUR_MS, to: START };
+    const read = async () =>
+      (await readCoverage(rig.db, workspace.id, span, "all")).reduce((sum, { seen }) => sum + seen, 0);
+    assert.equal(await read(), 14);
+    await sql`delete from coverage_days where workspace_id = ${workspace.id}::uuid`.execute(rig.db);
+    rig.clock.advance(24 * HOUR_MS);
+    await inScope(rig.db, {}, (trx) => addTask(trx, "sum_coverage", workspace.id, {}, rig.clock.now()));
+    await resumeTasks(rig.db, rig.clock.now());
+    assert.equal(await read(), 14);
+    const left = rig.db.selectFrom("tasks").select("kind").where("task_id", "=", workspace.id).execute();
+    assert.deepEqual(await left, []);
+  });
+});
