@@ -33,14 +33,15 @@ while :; do
   await "$child"
   # A daemon that ends as it was asked to deletes daemon.json before. 75: it lost its socket.
   if [ -n "$stopping" ] || [ "$code" -eq 0 ]; then exit "$code"; fi
-  if [ "$code" -le 128 ] && [ "$code" -ne 75 ] && [ "$crashes" -eq 0 ] &&
+  if [ "$code" -le 128 ] && [ "$code" -ne 75 ] && [ "$code" -ne 76 ] && [ "$crashes" -eq 0 ] &&
     ! grep -qs "\"pid\": $child," "$METER_HOME/daemon.json"; then exit "$code"; fi
   child=''
   now=$(date +%s)
   if [ $((now - since)) -gt 60 ]; then crashes=0 since=$now pause=60; fi
   crashes=$((crashes + 1))
   export METER_CRASH="$code $now $crashes"
-  [ "$crashes" -gt "$budget" ] || continue
+  # 76: its proxy kept crashing.
+  [ "$crashes" -gt "$budget" ] || [ "$code" -eq 76 ] || continue
 
   METER_RELAY_SECONDS=$pause "$@" start --foreground --relay-only &
   relay=$!

@@ -21,6 +21,7 @@ import type { OtlpService } from "./otlp/otlp-service.ts";
 import type { SentLog } from "./page/read-privacy.ts";
 import type { EarlyProxy } from "./proxy/early-proxy.ts";
 import type { ProxyConfig } from "./proxy/proxy-config.ts";
+import type { ProxyThread } from "./proxy/proxy-thread.ts";
 import type { ConnectLookup } from "./proxy/start-proxy.ts";
 import type { Store } from "./store/port/store.ts";
 import type { WebhookService } from "./webhooks/webhook-service.ts";
@@ -62,6 +63,8 @@ export interface DaemonPorts {
   connectLookup?: ConnectLookup;
   /** A proxy that was started earlier with the same configuration. By default the daemon starts one. */
   earlyProxy?: EarlyProxy;
+  /** Starts what a proxy of the daemon runs in. Default: a thread of this process. */
+  startProxyThread?: () => ProxyThread;
   /** The cloud service. The daemon starts and stops it. Null: none. */
   cloud?: CloudService | null;
   /** What was sent, for the page of privacy. */
@@ -76,8 +79,11 @@ export interface DaemonPorts {
   logLinesLost?(): number;
   /** This machine's name, for the dashboard. */
   hostname?: string;
-  /** Called when a port held by a service manager was lost. The process must exit to get it back. */
-  portLost?(): void;
+  /**
+   * Called when the proxy has ended for good: the socket from a service manager was lost, or its process kept crashing. This process
+   * must exit, so that another one takes its place.
+   */
+  proxyLost?(reason: "port_lost" | "gave_up"): void;
   serve(
     fetch: (request: Request, peer: ApiPeer) => Response | Promise<Response>,
     address: { host: string; port: number },

@@ -90,6 +90,7 @@ function listWarnings(daemon: RunningDaemon): readonly string[] {
   );
   return [
     ...config.warnings,
+    ...describeProxyLoss(daemon),
     ...listLetThrough(daemon),
     ...(lost === 0 ? [] : [`${lost} lines of the log could not be written.`]),
     ...failing.map(describeFailure),
@@ -103,6 +104,15 @@ export function readLetThrough({ proxy, budgets }: RunningDaemon): LetThroughTot
   const { early } = proxy.counters().gate;
   const { calls, byBudget } = budgets.letThroughSums();
   return { calls: calls + early, early, byBudget };
+}
+
+/** Says for a day that the proxy ended by itself and was started again. */
+function describeProxyLoss({ ports, lastProxyLoss }: RunningDaemon): string[] {
+  const loss = lastProxyLoss();
+  if (loss === null || ports.now() - loss.at > DAY_MS) return [];
+  return [
+    `The proxy crashed (${loss.cause}) at ${new Date(loss.at).toISOString()} and was started again. Calls in flight were cut.`,
+  ];
 }
 
 function listLetThrough(daemon: RunningDaemon): string[] {

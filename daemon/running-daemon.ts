@@ -10,6 +10,12 @@ import type { RunningWatchdog } from "./tasks/watchdog.ts";
 /** The loopback API while it listens. */
 export type ServedApi = Awaited<ReturnType<DaemonPorts["serve"]>>;
 
+/** An end of the proxy's thread or process that was not asked for: a signal or an error. */
+export interface ProxyLoss {
+  readonly cause: string;
+  readonly at: Millis;
+}
+
 /** The parts of a running daemon. */
 export interface RunningDaemon extends Pipeline {
   readonly ports: DaemonPorts;
@@ -17,8 +23,9 @@ export interface RunningDaemon extends Pipeline {
   readonly startedAt: Millis;
   readonly served: ServedApi;
   readonly proxy: RunningProxy;
-  /** How often the proxy thread was replaced. */
+  /** How often the proxy's thread or process was replaced. */
   restarts(): number;
+  lastProxyLoss(): ProxyLoss | null;
   readonly refusals: TelemetryRefusals;
   readonly sweep: BodySweep;
   readonly watchdog: RunningWatchdog;

@@ -11,7 +11,7 @@ import { createPipeline, type Pipeline } from "./pipeline.ts";
 import { type ProxySink, type RunningProxy, startProxy } from "./proxy/start-proxy.ts";
 import { tapClock } from "./proxy/tap-log.ts";
 import { readHealth, readLetThrough, readStatus, readStoreHealth } from "./read-status.ts";
-import type { RunningDaemon, ServedApi } from "./running-daemon.ts";
+import type { ProxyLoss, RunningDaemon, ServedApi } from "./running-daemon.ts";
 import { startBodySweep } from "./tasks/body-sweep.ts";
 import { startHeartbeat } from "./tasks/heartbeat.ts";
 import { logTaskCrash } from "./tasks/log-task-crash.ts";
@@ -53,6 +53,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     await served.close(0);
     return abandon(cause);
   });
+  pipeline.heldCalls.followPasses(proxy.changePasses);
   const daemon: RunningDaemon = {
     ...pipeline,
     ports,
@@ -62,6 +63,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     served,
     proxy,
     restarts: () => sink.restarts,
+    lastProxyLoss: () => sink.lastLoss,
     sweep: startBodySweep({ ...ports, retentionDays: config.bodyRetentionDays, monotonicMs: tapClock }),
     stopRollupBuild: startRollupBuild(ports),
     gate: followGate({ ...pipeline, ...ports, proxy }),
@@ -151,24 +153,34 @@ async function serveApi(ports: DaemonPorts, config: DaemonConfig, parts: ApiPart
   return served;
 }
 
-/** Creates the sink of the proxy, which also counts how often the proxy's thread was replaced. */
+/** The sink of the proxy, with how often its thread or process was replaced, and why last. */
+interface CountingSink extends ProxySink {
+  restarts: number;
+  lastLoss: ProxyLoss | null;
+}
+
+/** Creates the sink of the proxy. */
 function createProxySink(
-  { log, portLost }: DaemonPorts,
+  { log, now, proxyLost }: DaemonPorts,
   { capture, heldCalls }: Pipeline,
-): ProxySink & { restarts: number } {
-  const sink: ProxySink & { restarts: number } = {
+): CountingSink {
+  const sink: CountingSink = {
     restarts: 0,
+    lastLoss: null,
     frames: capture.frames,
     decide: heldCalls.decide,
     sentLate: heldCalls.sentLate,
     event(event) {
       if (event.kind === "worker_lost") {
         sink.restarts += 1;
+        if (!event.isReplaced) sink.lastLoss = { cause: event.message, at: now() };
         heldCalls.lost();
-        log.error("daemon.task_crashed", { task: "proxy", restart_delay_ms: event.restartDelayMs });
-      } else if (event.kind === "port_lost") {
-        log.error("daemon.task_crashed", { task: "proxy" });
-        portLost?.();
+        log.error("daemon.task_crashed", {
+          ...{ task: "proxy", error: event.message, restart_delay_ms: event.restartDelayMs },
+        });
+      } else if (event.kind === "port_lost" || event.kind === "gave_up") {
+        log.error("daemon.task_crashed", { task: "proxy", error: event.message });
+        proxyLost?.(event.kind);
       } else if (event.kind === "worker_restarted") log.info("proxy.restarted", { port: event.port });
       else log.error("capture.failed", { error: errorName(event.error) });
     },
@@ -178,7 +190,7 @@ function createProxySink(
 
 /** Attaches to the proxy that was started early, or starts one. */
 function listenAsProxy(
-  { earlyProxy, connectLookup }: DaemonPorts,
+  { earlyProxy, connectLookup, startProxyThread: startThread }: DaemonPorts,
   { proxy, budgets }: DaemonConfig,
   apiPort: number,
   sink: ProxySink,
@@ -187,7 +199,7 @@ function listenAsProxy(
   return startProxy(
     { gate: provisionalGate(budgets?.configured ?? []), ...proxy, ownPorts: [...proxy.ownPorts, apiPort] },
     sink,
-    connectLookup === undefined ? {} : { connectLookup },
+    { ...(connectLookup && { connectLookup }), ...(startThread && { startThread }) },
   );
 }
 

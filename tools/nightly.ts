@@ -28,11 +28,21 @@ interface Part {
 }
 
 const rounds = Number(values.rounds);
-/** Half of the kills hit the daemon with its cloud and PostgreSQL, half a supervised daemon alone. */
+/** Half of the kills hit the daemon with its cloud and PostgreSQL, the rest a supervised daemon or its relay. */
 const half = Math.ceil(rounds / 2);
+const quarter = Math.ceil((rounds - half) / 2);
 const parts: readonly Part[] = [
   { name: "sync", words: chaos("chaos-sync", ["--rounds", `${half}`]), limitMinutes: 10 + half },
-  { name: "kills", words: chaos("chaos-kills", ["--rounds", `${rounds - half}`]), limitMinutes: 10 + half },
+  {
+    name: "kills",
+    words: chaos("chaos-kills", ["--rounds", `${rounds - half - quarter}`]),
+    limitMinutes: 10 + half,
+  },
+  {
+    name: "relay",
+    words: chaos("chaos-kills", ["--rounds", `${quarter}`, "--victim", "relay"]),
+    limitMinutes: 10 + half,
+  },
   { name: "faults", words: chaos("chaos-local", []), limitMinutes: 60 },
   {
     name: "power",

@@ -1,5 +1,5 @@
 /** What `cli/supervise.sh` and the processes that it starts tell each other and commands. */
-import { existsSync, rmSync, statSync } from "node:fs";
+import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
@@ -11,6 +11,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The exit code of a daemon that lost its socket and must be started again. EX_TEMPFAIL of sysexits(3). */
 export const SOCKET_LOST_EXIT_CODE = 75;
+
+/** The exit code of a daemon whose proxy keeps crashing. */
+export const RELAY_LOST_EXIT_CODE = 76;
 
 /** A crash of the previous daemon. */
 export interface Crash {
@@ -28,8 +31,12 @@ export function readCrash({ METER_CRASH }: Environment): Crash | null {
   return { cause: describeExit(Number(code)), atMs: Number(at) * 1_000, count: Number(count) };
 }
 
-/** A shell reports the end by signal N as exit status 128 + N. */
+/** The cause if the daemon ended because its proxy kept crashing. */
+export const PROXY_KEPT_CRASHING = "its proxy kept crashing";
+
+/** Describes an exit status. A shell reports the end by signal N as exit status 128 + N. */
 function describeExit(code: number): string {
+  if (code === RELAY_LOST_EXIT_CODE) return PROXY_KEPT_CRASHING;
   const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128);
   return signal?.[0] ?? `exit code ${code}`;
 }
@@ -38,15 +45,35 @@ function describeExit(code: number): string {
 export const describeCrash = ({ cause, atMs }: Crash): string =>
   `The daemon crashed (${cause}) at ${new Date(atMs).toISOString()} and was started again. Calls in flight were cut; they count as unfinished.`;
 
+const startFile = (home: string) => join(home, "daemon.starting");
+
+/**
+ * Leaves a mark that a daemon is running: it may relay calls before it has announced itself. The returned function removes it, when the
+ * daemon ends. A home that can't be written to has no mark.
+ */
+export function markStart(home: string): () => void {
+  try {
+    writeFileSync(startFile(home), "", { mode: 0o600 });
+  } catch {
+    // The daemon reports that itself.
+  }
+  return () => rmSync(startFile(home), { force: true });
+}
+
 /**
  * Returns when an earlier daemon of this home ended without being stopped, in milliseconds since the epoch; null if none did.
- * Such a daemon leaves `daemon.json` behind. Without a crash that the script reported, its last write to the database's log or to
+ * Such a daemon leaves `daemon.json` behind, or `daemon.starting` if it ended before it had written that. Without a crash that the script reported, its last write to the database's log or to
  * its own log is the last time at which it ran for certain.
  */
 export function findInterruption(home: string, crash: Crash | null): number | null {
-  if (!existsSync(stateFile(home))) return null;
+  if (!existsSync(stateFile(home)) && !existsSync(startFile(home))) return null;
   if (crash !== null) return crash.atMs;
-  const traces = [stateFile(home), `${databaseFile(home)}-wal`, join(home, "logs", "daemon.log")];
+  const traces = [
+    stateFile(home),
+    startFile(home),
+    `${databaseFile(home)}-wal`,
+    join(home, "logs", "daemon.log"),
+  ];
   return Math.max(...traces.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
 }
 

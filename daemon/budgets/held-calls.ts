@@ -10,7 +10,14 @@ import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import type { CallAttribution, ConnectionAttribution } from "../capture/ports.ts";
 import type { CallQuestion, GateAnswer, GateConfig } from "../proxy/call-gate.ts";
-import { createPassMemory, freeSlot, type PassMemory, setCapacity } from "../proxy/passes.ts";
+import {
+  createPassMemory,
+  freeSlot,
+  MAX_PASSES,
+  type PassChange,
+  type PassMemory,
+  setCapacity,
+} from "../proxy/passes.ts";
 import type { CutOrder } from "../proxy/response-cut.ts";
 import {
   attributeCall,
@@ -80,6 +87,8 @@ export interface HeldCalls {
   cuts(): readonly CutOrder[];
   /** The proxy has ended a call by such an order. */
   cut(budget: string): void;
+  /** Calls the listener with each change of the memory for calls that pass. */
+  followPasses(listener: (change: PassChange) => void): void;
   /** How the proxy must hold calls now; null if no budget can refuse one. Also updates how many may pass. */
   gate(): GateConfig | null;
 }
@@ -107,6 +116,9 @@ interface HeldState extends HeldCallPorts {
   /** The calls that were sent without a decision and are neither in flight nor in the sums, by their id. */
   readonly passes: Map<string, PassingCall>;
   readonly passMemory: PassMemory;
+  passesChanged: (change: PassChange) => void;
+  /** What it was last told; null: tell it in any case. */
+  capacity: number | null;
 }
 
 /** What is needed to end a call. */
@@ -150,6 +162,8 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     unstored: new Map(),
     passes: new Map(),
     passMemory: createPassMemory(),
+    passesChanged: () => {},
+    capacity: null,
   };
   return {
     decide: (question, answer, passed = []) => decideAfter(state, question, answer, passed),
@@ -180,9 +194,14 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     },
     cuts: () => listCuts(state),
     cut: ports.budgets.cut,
+    followPasses(listener) {
+      state.passesChanged = listener;
+    },
     gate() {
-      updateCapacity(state);
       if (!ports.budgets.canRefuse()) return null;
+      // A new process of the proxy has not been told.
+      state.capacity = null;
+      settlePasses(state, []);
       const isClosed = ports.budgets
         .state()
         .budgets.some(({ active: { budget } }) => budget.atLimit === "block" && budget.fail === "closed");
@@ -194,7 +213,7 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
 
 function storeCalls(state: HeldState, records: Iterable<Pick<RequestRecord, "requestId">>): void {
   const { unstored, budgets, passes } = state;
-  if (unstored.size === 0) return updateCapacity(state);
+  if (unstored.size === 0) return settlePasses(state, []);
   const calls: string[] = [];
   for (const { requestId } of records) {
     const call = unstored.get(requestId);
@@ -221,20 +240,23 @@ function closeConnection(state: HeldState, connection: number): void {
   );
 }
 
-function updateCapacity({ passMemory, budgets, now }: HeldState): void {
-  setCapacity(passMemory, passCapacity(budgets.state(), now()));
-}
-
 /** Ends the passes among these calls: they are in flight, in the sums, or used nothing. */
 function settlePasses(state: HeldState, calls: readonly string[]): void {
+  const { budgets, now, passMemory } = state;
+  const freedSlots: number[] = [];
   // Each change of the sums ends here, whether a call passed or not.
-  updateCapacity(state);
+  const capacity = Math.min(passCapacity(budgets.state(), now()), MAX_PASSES);
+  setCapacity(passMemory, capacity);
   for (const call of calls) {
     const pass = state.passes.get(call);
     if (pass === undefined) continue;
     state.passes.delete(call);
-    freeSlot(state.passMemory, pass.slot);
+    freeSlot(passMemory, pass.slot);
+    freedSlots.push(pass.slot);
   }
+  if (capacity === state.capacity && freedSlots.length === 0) return;
+  state.capacity = capacity;
+  state.passesChanged({ capacity, freedSlots });
 }
 
 function decideAfter(
@@ -414,7 +436,7 @@ function finishDecision(
   noteDecided(state, { id, facts, isCounted });
   if (decision.kind === "refuse" && !isSent) {
     state.budgets.refused(decision.budget, facts);
-    updateCapacity(state);
+    settlePasses(state, []);
     call.answer({ kind: "refuse", answer: formatAnswer(call, decision, program), budget: decision.budget });
     return true;
   }
@@ -424,7 +446,7 @@ function finishDecision(
   if (seen === "nothing") admit(state, question.connection, id);
   else if (seen === "begin") state.shown.add(id);
   // The answer lets calls pass again.
-  updateCapacity(state);
+  settlePasses(state, []);
   call.answer(hasTurns(route) && question.turn === null ? { kind: "allow", gatesTurns: true } : ALLOWED);
   return true;
 }

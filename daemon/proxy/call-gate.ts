@@ -4,7 +4,15 @@ import { type RequestHead, readRequestHead } from "../../core/metering/exchange/
 import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
 import type { ProcessFacts } from "../../core/ports/process-table.ts";
 import type { GateCounters } from "./counters.ts";
-import { createPasses, type PassedCall, type Passes } from "./passes.ts";
+import {
+  applyPassChange,
+  createPasses,
+  createPassMemory,
+  type PassChange,
+  type PassedCall,
+  type Passes,
+  type PassMemory,
+} from "./passes.ts";
 
 /** How calls are held while a budget that blocks is set. */
 export interface GateConfig {
@@ -14,8 +22,10 @@ export interface GateConfig {
   readonly timeoutMs: number;
   /** The budgets are still being read. Calls wait until the gate is configured, and are then asked about. */
   readonly isProvisional?: boolean;
-  /** The memory of `PassMemory`. Without it, each call waits for a decision. */
+  /** The memory of `PassMemory`. Without any, each call waits for a decision. */
   readonly passes?: SharedArrayBuffer;
+  /** The gate is in another process, which has memory of its own: `PassChange`s change it. */
+  readonly ownPasses?: true;
 }
 
 /** A call that waits for its decision. */
@@ -54,6 +64,8 @@ export interface CallGate {
   pass(call: PassedCall): number | null;
   /** Asks for a decision. `done` is called once, in a later turn of the event loop; the returned function prevents that. */
   ask(question: CallQuestion, done: (answer: GateAnswer) => void): () => void;
+  /** Changes the memory for calls that pass without a decision. */
+  changePasses(change: PassChange): void;
   /** Takes the main thread's answer. */
   answered(id: number, answer: GateAnswer): void;
 }
@@ -71,6 +83,8 @@ interface GateState {
   readonly sentLate: (question: CallQuestion) => void;
   /** Stay the same while the thread runs, as their memory does. */
   passes: Passes | null;
+  /** The memory of a process. */
+  readonly ownMemory: PassMemory;
 }
 
 /**
@@ -92,8 +106,9 @@ export function createCallGate(
   post: PostQuestion,
   sentLate: (question: CallQuestion) => void = () => {},
 ): CallGate {
+  const ownMemory = createPassMemory();
   const state: GateState = {
-    ...{ config, counters, post, sentLate, passes: passesOf(config) },
+    ...{ config, counters, post, sentLate, ownMemory, passes: passesOf(config, ownMemory) },
     ...{ lastId: 0, waiting: new Map(), unasked: new Map(), wentEarly: 0 },
   };
   return {
@@ -104,19 +119,22 @@ export function createCallGate(
     // What a call that waits will use is not in the capacity yet.
     pass: (call) => (state.waiting.size > 0 ? null : (state.passes?.begin(call) ?? null)),
     ask: (question, done) => ask(state, question, done),
+    changePasses: (change) => applyPassChange(ownMemory, change),
     answered(id, answer) {
       state.waiting.get(id)?.(answer);
     },
   };
 }
 
-const passesOf = (config: GateConfig | null): Passes | null =>
-  config?.passes === undefined ? null : createPasses(new Int32Array(config.passes));
+function passesOf(config: GateConfig | null, ownMemory: PassMemory): Passes | null {
+  if (config?.ownPasses === true) return createPasses(ownMemory);
+  return config?.passes === undefined ? null : createPasses(new Int32Array(config.passes));
+}
 
 function configure(state: GateState, next: GateConfig | null): void {
   const { unasked, waiting, counters } = state;
   state.config = next;
-  state.passes ??= passesOf(next);
+  state.passes ??= passesOf(next, state.ownMemory);
   if (next?.isProvisional === true) return;
   // Without a budget that blocks, there was nothing to decide.
   if (next === null) {

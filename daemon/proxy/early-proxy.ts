@@ -3,7 +3,10 @@ import type { TapFrame } from "./tap-frames.ts";
 
 /** A proxy that accepts connections while the rest of the daemon starts. */
 export interface EarlyProxy {
-  /** Delivers the buffered log and all later frames to the sink. Resolves when the proxy listens. Rejects if it can't listen. */
+  /**
+   * Delivers the buffered log and all later frames to the sink, and serves the clients that wait. Resolves when the proxy listens.
+   * Rejects if it can't listen.
+   */
   attach(sink: ProxySink): Promise<RunningProxy>;
   /** Stops the proxy if it was never attached; otherwise does nothing. */
   abandon(): Promise<void>;
@@ -15,7 +18,7 @@ const copyFrame = (frame: TapFrame): TapFrame =>
 
 /**
  * Starts a proxy before its log can be read, for example while a large database is opened after a crash. Until `attach()`
- * is called, the proxy relays and its log is buffered in memory.
+ * is called, its log is buffered in memory. With `ProxyConfig.holdMs`, clients wait that long.
  */
 export function startProxyEarly(start: (sink: ProxySink) => Promise<RunningProxy>): EarlyProxy {
   let target: ProxySink | null = null;
@@ -35,10 +38,12 @@ export function startProxyEarly(start: (sink: ProxySink) => Promise<RunningProxy
   });
   running.catch(() => {}); // `attach()` reports it
   return {
-    attach(sink) {
+    async attach(sink) {
       target = sink;
       for (const deliver of buffered.splice(0)) deliver(sink);
-      return running;
+      const proxy = await running;
+      proxy.serve();
+      return proxy;
     },
     async abandon() {
       if (target !== null) return;

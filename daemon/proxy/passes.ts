@@ -26,6 +26,18 @@ export const setCapacity = (memory: PassMemory, capacity: number): void =>
 /** The sums contain the call of the slot. */
 export const freeSlot = (memory: PassMemory, slot: number): void => void Atomics.store(memory, slot, 0);
 
+/** What the main thread has changed. A process has memory of its own, which follows. */
+export interface PassChange {
+  readonly capacity: number;
+  readonly freedSlots: readonly number[];
+}
+
+/** Applies a change in the process that lets calls pass. The changes arrive in their order, and before the answers that follow them. */
+export function applyPassChange(memory: PassMemory, { capacity, freedSlots }: PassChange): void {
+  setCapacity(memory, capacity);
+  for (const slot of freedSlots) freeSlot(memory, slot);
+}
+
 /** A call that is sent without a decision. */
 export interface PassedCall {
   /** How many bytes of its body are kept. */

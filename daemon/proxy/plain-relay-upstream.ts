@@ -285,8 +285,9 @@ function relayResponse(
   bytes: Buffer,
 ): void {
   if (relay.done) return;
+  // First the log, so that a crash loses no response that the client has got whole.
+  relayLog?.log.data(relayLog.entry, "response", bytes);
   if (!relay.client.write(bytes)) stream.pause();
-  if (relayLog !== null) relayLog.log.data(relayLog.entry, "response", bytes);
   responses.push(bytes);
   if (relay.responseCut.isOrdered) relay.responseCut.relayed();
 }

@@ -66,6 +66,11 @@ export interface ProxyConfig {
    * is lost with the worker, so the worker can't be restarted in this process.
    */
   readonly listenFd?: number;
+  /**
+   * Clients are accepted but not served until `serve()` is called, at most this long, in milliseconds: what the relay passes on before
+   * records can be stored is lost if the daemon is killed. Default: they are served at once.
+   */
+  readonly holdMs?: number | undefined;
   /** The daemon's other ports. The proxy connects neither to them nor to its own port. */
   readonly ownPorts: readonly number[];
   /** Hosts whose connections are intercepted and logged, as patterns of `createHostMatcher()`. */

@@ -1,7 +1,35 @@
-import { Worker } from "node:worker_threads";
+import { type Transferable, Worker } from "node:worker_threads";
+import type { FromWorker, ToWorker } from "./worker-messages.ts";
 
-/** A thread that loads the proxy's module and waits for its configuration. */
-export type ProxyThread = Worker;
+/** The reading end of a process's log. */
+export interface ProcessLog {
+  /**
+   * Returns the next entries up to the one of this number: some at once, none at the end. Their bytes are valid until the next call.
+   */
+  read(through: number): readonly Uint8Array<ArrayBuffer>[];
+  /** Whether the entry of this number was read. */
+  hasRead(entry: number): boolean;
+  /** Tells the process that what `read()` returned was processed: so many bytes, and so many of its announcements. */
+  acknowledge(bytes: number, announcements: number): void;
+}
+
+/** A thread that loads the proxy's module and waits for its configuration, or a process that does so (`ProcessThread`). */
+export interface ProxyThread {
+  /** -1 once it has ended. */
+  readonly threadId: number;
+  /** Set for a process, which shares no memory with this one. */
+  readonly isProcess?: true;
+  /** The log of a process, which it writes to memory that outlives it. */
+  readonly log?: ProcessLog;
+  postMessage(message: ToWorker, transfer?: readonly Transferable[]): void;
+  on(event: "message", listener: (message: FromWorker) => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  /** The last event. A process names the signal that ended it. */
+  on(event: "exit", listener: (code: number, signal?: string | null) => void): unknown;
+  terminate(): unknown;
+  ref(): void;
+  unref(): void;
+}
 
 /**
  * The size of V8's young generation in the worker, in MB. The worker's objects live as long as a chunk or as long as a
@@ -10,13 +38,18 @@ export type ProxyThread = Worker;
 const youngGenerationMb = 8;
 
 /** The worker's source beside this file: `.ts` in a checkout, `.js` in `dist`. */
-const workerUrl = () =>
+export const proxyWorkerUrl = () =>
   new URL(`./proxy-worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
 /** What a thread is told at its start. */
 export interface ProxyThreadData {
   /** Reads the system's certificates at once: the configuration is expected to trust them. */
   readonly readSystemRoots: boolean;
+  /** The memory for the log of a process: its descriptors, and the process that reads it. */
+  readonly memory?: {
+    readonly files: readonly [segment: number, otherSegment: number, progress: number];
+    readonly daemonPid: number;
+  };
 }
 
 /**
@@ -27,7 +60,7 @@ export function startProxyThread(
   data: ProxyThreadData = { readSystemRoots: false },
   env?: NodeJS.ProcessEnv,
 ): ProxyThread {
-  const thread = new Worker(workerUrl(), {
+  const thread = new Worker(proxyWorkerUrl(), {
     name: "meter proxy",
     workerData: data,
     ...(env !== undefined && { env }),

@@ -1,6 +1,6 @@
-/** The worker thread that owns the proxy's sockets. `startProxy()` starts it and exchanges messages with it. */
+/** The thread or process that owns the proxy's sockets. `startProxy()` exchanges messages with it. */
 import { createServer, type Socket } from "node:net";
-import { parentPort, workerData } from "node:worker_threads";
+import process from "node:process";
 // The worker receives only plain data, so the issuer can't be injected.
 import { createLeafIssuer } from "../../adapters/certificates/leaf-issuer.ts";
 import { loadSystemRoots } from "../../adapters/certificates/root-certificates.ts";
@@ -8,7 +8,10 @@ import { createZlibMessageInflater } from "../../adapters/content-decoder/messag
 import { createPortBatch } from "../../adapters/process-table/lookup-port.ts";
 import { createLookupQueue } from "../../adapters/process-table/lookup-queue.ts";
 import { collectGarbageAtRest } from "../../adapters/threads/collect-at-rest.ts";
+import { createMemoryLogWriter } from "../../adapters/threads/memory-log.ts";
+import { watchProcess } from "../../adapters/threads/process-watch.ts";
 import { flushCompileCacheLater } from "../../adapters/threads/thread-compile-cache.ts";
+import { openThreadPort } from "../../adapters/threads/thread-port.ts";
 import { formatAuthority } from "./authority.ts";
 import { createCallGate } from "./call-gate.ts";
 import { closeSocket } from "./close-socket.ts";
@@ -23,24 +26,21 @@ import { defaultProxyLimits } from "./proxy-config.ts";
 import type { ProxyThreadData } from "./proxy-thread.ts";
 import type { RelayContext } from "./relay-context.ts";
 import { serveClient } from "./serve-client.ts";
-import { createTapLog } from "./tap-log.ts";
+import { createTapLog, type TapMemory } from "./tap-log.ts";
 import { createUpstreamTls } from "./upstream-tls.ts";
 import { createWarmConnections, noWarmConnections } from "./warm-connections.ts";
-import type { FromWorker, ProxyWorkerData, ToWorker } from "./worker-messages.ts";
+import type { FromWorker, ToWorker } from "./worker-messages.ts";
 
-const port = parentPort;
-if (port === null) throw new Error("proxy-worker runs in a worker thread only");
+const port = openThreadPort<ToWorker, FromWorker>();
+const { post } = port;
 flushCompileCacheLater();
 collectGarbageAtRest();
 // Read while waiting for the configuration.
-const expectedRoots = (workerData as ProxyThreadData).readSystemRoots ? loadSystemRoots() : null;
-// Node delivers one message at a time, and this module continues before the next one. So the listener below misses none.
-const { config, firstConnection, acknowledged } = await new Promise<ProxyWorkerData>((resolve) => {
-  port.once("message", ({ data }: Extract<ToWorker, { kind: "start" }>) => resolve(data));
-});
-
-const post = (message: FromWorker, transfer: readonly ArrayBuffer[] = []) =>
-  port.postMessage(message, transfer);
+const { readSystemRoots, memory } = port.data as ProxyThreadData;
+const expectedRoots = readSystemRoots ? loadSystemRoots() : null;
+const { data } = (await port.first) as Extract<ToWorker, { kind: "start" }>;
+const { config, firstConnection } = data;
+const acknowledged = data.acknowledged ?? new Int32Array(2);
 
 const limits = { ...defaultProxyLimits, ...config.limits };
 const counters = createCounters();
@@ -58,6 +58,31 @@ const postCounters = () => {
   post({ kind: "counters", counters });
 };
 
+/** How long a process takes it for granted that the daemon is alive, in milliseconds. To look takes 5 µs. */
+const READER_CHECK_MS = 1;
+
+/** Opens the memory that this process shares with the main one, its parent. */
+function openMemory({ files, daemonPid }: NonNullable<ProxyThreadData["memory"]>): TapMemory {
+  const writer = createMemoryLogWriter(files);
+  const isDaemonAlive = watchProcess(daemonPid);
+  let checkedAtMs = 0;
+  return {
+    write: writer.write,
+    announce: () => post({ kind: "announced", through: writer.lastEntry() }),
+    readProgress(counts) {
+      const { bytes, announcements } = writer.progress();
+      counts[0] = bytes;
+      counts[1] = announcements;
+    },
+    checkReader() {
+      const now = performance.now();
+      if (now - checkedAtMs < READER_CHECK_MS) return;
+      checkedAtMs = now;
+      if (!isDaemonAlive()) process.exit();
+    },
+  };
+}
+
 const log = createTapLog({
   post: (batch) => {
     post(batch, [batch.buffer]);
@@ -65,6 +90,7 @@ const log = createTapLog({
   acknowledged,
   maxBacklogBytes: limits.maxBacklogBytes,
   flushMs: limits.flushMs,
+  memory: memory && openMemory(memory),
   onLost: () => {
     counters.lost += 1;
   },
@@ -130,7 +156,19 @@ const context: RelayContext = {
 };
 
 const clients = new Set<Socket>();
+/** Clients that wait to be served; null once they are. */
+let held: Socket[] | null = config.holdMs === undefined ? null : [];
+const holdTimer = setTimeout(serveHeld, config.holdMs ?? 0);
 const { silent } = context;
+
+const serve = (client: Socket) => serveClient(context, client, () => silent.delete(client));
+
+function serveHeld(): void {
+  clearTimeout(holdTimer);
+  const waiting = held ?? [];
+  held = null;
+  for (const client of waiting) if (!client.destroyed) serve(client);
+}
 
 /** Closes the client that has been silent longest. Returns false if no client is silent. */
 function makeRoom(): boolean {
@@ -163,7 +201,8 @@ server.on("connection", (client: Socket) => {
     if (stopping) finishStop();
   });
   context.peers.add(client);
-  serveClient(context, client, () => silent.delete(client));
+  if (held === null) serve(client);
+  else held.push(client);
 });
 server.on("error", (error: NodeJS.ErrnoException) => {
   post({ kind: "listen_failed", code: error.code ?? "UNKNOWN", message: error.message });
@@ -207,8 +246,10 @@ function finishStop(): void {
   });
 }
 
-port.on("message", (message: ToWorker) => {
+port.listen((message) => {
   switch (message.kind) {
+    case "serve":
+      return serveHeld();
     case "ping":
       log.flush();
       postCounters();
@@ -224,6 +265,8 @@ port.on("message", (message: ToWorker) => {
     }
     case "gate":
       return context.gate.configure(message.gate);
+    case "passes":
+      return context.gate.changePasses(message.change);
     case "answer":
       return context.gate.answered(message.id, message.answer);
     case "cut":

@@ -1,12 +1,13 @@
 import type { MessagePort } from "node:worker_threads";
 import type { CallQuestion, GateAnswer, GateConfig } from "./call-gate.ts";
 import { addCounters, createCounters, type ProxyCounters } from "./counters.ts";
+import type { PassChange } from "./passes.ts";
 import { probePort } from "./probe-port.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
 import { type ProxyThread, startProxyThread } from "./proxy-thread.ts";
 import type { CutOrder } from "./response-cut.ts";
 import type { TapFrame } from "./tap-frames.ts";
-import { readTapBatch, type TapBatch, tapClock } from "./tap-log.ts";
+import { readTapBatch, readTapEntry, type TapBatch, tapClock } from "./tap-log.ts";
 import type { FromWorker, IdleConnection, ProxyWorkerData, ToWorker } from "./worker-messages.ts";
 
 /** Thrown if the proxy can't listen on its port. `code` is the system's error code, such as `EADDRINUSE`. */
@@ -22,10 +23,18 @@ export class ProxyListenError extends Error {
 /** An event of the proxy itself. */
 export type ProxyEvent =
   /** The worker has ended. It is restarted after the delay. */
-  | { readonly kind: "worker_lost"; readonly message: string; readonly restartDelayMs: number }
+  | {
+      readonly kind: "worker_lost";
+      readonly message: string;
+      readonly restartDelayMs: number;
+      /** Whether `restart()` ended it. */
+      readonly isReplaced: boolean;
+    }
   | { readonly kind: "worker_restarted"; readonly port: number }
   /** The worker has ended, and with it the socket from the service manager. Only a new process can get that socket again. */
   | { readonly kind: "port_lost"; readonly message: string }
+  /** The worker has ended more than `maxFailures` times in a row. It is not restarted. */
+  | { readonly kind: "gave_up"; readonly message: string }
   /** The reader of the log threw. The frames of that batch may be unmetered. The proxy keeps running. */
   | { readonly kind: "sink_failed"; readonly error: unknown };
 
@@ -60,10 +69,12 @@ export type ConnectLookup = (deliver: (port: MessagePort) => void) => () => void
 interface StartProxyOptions {
   /** Returns the delay before a restart, given the number of consecutive failures. */
   readonly restartDelayMs?: (failures: number) => number;
+  /** After this many consecutive failures, the worker is not restarted. Default: it always is. */
+  readonly maxFailures?: number;
   /** Without it, every client counts as this user's. */
   readonly connectLookup?: ConnectLookup;
-  /** The first thread to use. Default: a new one. */
-  readonly thread?: ProxyThread | undefined;
+  /** Returns a thread that waits for its configuration. Default: a new one of this process. */
+  readonly startThread?: () => ProxyThread;
 }
 
 /** A running proxy. */
@@ -71,6 +82,8 @@ export interface RunningProxy {
   readonly port: number;
   /** The worker's counters, at most a second old; `ping()` brings them up to date. */
   counters(): ProxyCounters;
+  /** Serves the clients that wait because of `ProxyConfig.holdMs`. */
+  serve(): void;
   /** How many logged connections are open. */
   connections(): number;
   /** Resolves with the worker's response time in milliseconds. Rejects if the worker does not answer in time. */
@@ -83,6 +96,8 @@ export interface RunningProxy {
   setGate(gate: GateConfig | null): void;
   /** Ends a call that is under way. Without an effect if it has ended. */
   cut(order: CutOrder): void;
+  /** Tells a process of a change of the memory for calls that pass without a decision; a thread shares the memory. */
+  changePasses(change: PassChange): void;
   /** Replaces the worker, as the watchdog does with one that hangs. Its connections are lost. */
   restart(): void;
   /** Stops accepting connections, and closes the open ones at the deadline. A later call may bring the deadline forward. */
@@ -108,13 +123,15 @@ interface ProxyState {
   readonly config: ProxyConfig;
   readonly sink: ProxySink;
   readonly restartDelayMs: (failures: number) => number;
+  readonly maxFailures: number;
   readonly connectLookup: ConnectLookup | undefined;
+  readonly startThread: () => ProxyThread;
   /** What this thread has read of the worker's log: bytes and batches. */
   readonly acknowledged: Int32Array<SharedArrayBuffer>;
   /** The logged connections that are open. */
   readonly open: Set<number>;
   /** Messages that were not read yet, oldest first. */
-  readonly inbox: { readonly worker: ProxyThread; readonly message: MessageOfRunning }[];
+  readonly inbox: Received[];
   /** Set while a batch was read in this turn of the event loop. */
   turn: NodeJS.Immediate | null;
   /** Functions that settle the pings in progress, by id, after everything that the worker sent before its answer was read. */
@@ -122,9 +139,8 @@ interface ProxyState {
   /** The same for probes, when the answer arrives: a long log to read does not mean that the worker hangs. */
   readonly probes: Map<number, () => void>;
   worker: ProxyThread | null;
-  /** A thread that was started in advance. */
-  spare: ProxyThread | null;
   boundPort: number;
+  holdMs: number | undefined;
   gate: GateConfig | null;
   lastConnection: number;
   lastPing: number;
@@ -134,7 +150,10 @@ interface ProxyState {
   onEnded: ((problem: string) => void) | null;
   stopPromise: Promise<void> | null;
   restartTimer: NodeJS.Timeout | null;
-  portLost: boolean;
+  /** Set once the worker has ended and is not restarted. */
+  isOver: boolean;
+  /** Set while the worker ends because `restart()` was called. */
+  isReplaced: boolean;
   previousCounters: ProxyCounters;
   currentCounters: ProxyCounters;
 }
@@ -146,13 +165,20 @@ interface ProxyState {
 export function startProxy(
   config: ProxyConfig,
   sink: ProxySink,
-  { restartDelayMs = defaultRestartDelayMs, connectLookup, thread }: StartProxyOptions = {},
+  {
+    restartDelayMs = defaultRestartDelayMs,
+    maxFailures = Number.POSITIVE_INFINITY,
+    connectLookup,
+    startThread = startProxyThread,
+  }: StartProxyOptions = {},
 ): Promise<RunningProxy> {
   const proxy: ProxyState = {
     config,
     sink,
     restartDelayMs,
+    maxFailures,
     connectLookup,
+    startThread,
     acknowledged: new Int32Array(new SharedArrayBuffer(8)),
     open: new Set(),
     inbox: [],
@@ -160,8 +186,8 @@ export function startProxy(
     pings: new Map(),
     probes: new Map(),
     worker: null,
-    spare: thread ?? null,
     boundPort: config.port,
+    holdMs: config.holdMs,
     gate: config.gate ?? null,
     lastConnection: 0,
     lastPing: 0,
@@ -170,7 +196,8 @@ export function startProxy(
     onEnded: null,
     stopPromise: null,
     restartTimer: null,
-    portLost: false,
+    isOver: false,
+    isReplaced: false,
     previousCounters: createCounters(),
     currentCounters: createCounters(),
   };
@@ -198,21 +225,38 @@ function toRunningProxy(proxy: ProxyState): RunningProxy {
       return proxy.boundPort;
     },
     counters: () => addCounters(proxy.previousCounters, proxy.currentCounters),
+    serve() {
+      proxy.holdMs = undefined;
+      send(proxy, { kind: "serve" });
+    },
     connections: () => proxy.open.size,
     ping: (timeoutMs) => pingWorker(proxy, timeoutMs),
     probe: (timeoutMs) => probeProxy(proxy, timeoutMs),
     closeIdle: (connections) => send(proxy, { kind: "close_idle", connections }),
     setGate(gate) {
       proxy.gate = gate;
-      send(proxy, { kind: "gate", gate });
+      send(proxy, { kind: "gate", gate: gateFor(proxy, gate) });
+    },
+    changePasses(change) {
+      if (proxy.worker?.isProcess === true) send(proxy, { kind: "passes", change });
+    },
+    restart() {
+      proxy.isReplaced = true;
+      endWorker(proxy);
     },
     cut: (order) => send(proxy, { kind: "cut", order }),
-    restart: () => endWorker(proxy),
     stop: (deadlineMs) => stopProxy(proxy, deadlineMs),
   };
 }
 
 const send = ({ worker }: ProxyState, message: ToWorker) => worker?.postMessage(message);
+
+/** Returns the gate without memory that a process can't share. It has memory of its own (`changePasses()`). */
+function gateFor({ worker }: ProxyState, gate: GateConfig | null): GateConfig | null {
+  if (gate?.passes === undefined || worker?.isProcess !== true) return gate;
+  const { passes: _, ...rest } = gate;
+  return { ...rest, ownPasses: true };
+}
 
 const endWorker = ({ worker }: ProxyState) => void worker?.terminate();
 
@@ -221,18 +265,16 @@ function startWorker(
   onReady: () => void,
   onFailed: (error: ProxyListenError) => void,
 ): void {
-  const { config, acknowledged, connectLookup, spare } = proxy;
+  const { config, acknowledged, connectLookup, startThread } = proxy;
   proxy.startedAt = performance.now();
   acknowledged.fill(0);
-  // A thread that has ended has the ID -1.
-  const worker = spare !== null && spare.threadId !== -1 ? spare : startProxyThread();
-  proxy.spare = null;
+  const worker = startThread();
   proxy.worker = worker;
   worker.ref();
   const data: ProxyWorkerData = {
-    config: { ...config, port: proxy.boundPort, gate: proxy.gate },
+    config: { ...config, port: proxy.boundPort, gate: gateFor(proxy, proxy.gate), holdMs: proxy.holdMs },
     firstConnection: proxy.lastConnection + 1,
-    acknowledged,
+    acknowledged: worker.isProcess === true ? null : acknowledged,
   };
   send(proxy, { kind: "start", data });
   const disconnect = connectLookup?.((port) =>
@@ -257,9 +299,12 @@ function startWorker(
   worker.on("error", (error: Error) => {
     problem = `${error.name}: ${error.message}`;
   });
-  worker.on("exit", () => {
+  worker.on("exit", (_, signal?: string | null) => {
+    problem = signal ?? problem;
     disconnect?.();
-    for (const { worker: sender, message } of proxy.inbox.splice(0)) onMessage(proxy, sender, message);
+    for (const each of proxy.inbox.splice(0)) while (!onMessage(proxy, each)) {}
+    // What a process had written when it crashed.
+    while (!readLog(proxy, worker, Number.POSITIVE_INFINITY, 0)) {}
     onWorkerExit(proxy, problem);
   });
 }
@@ -281,7 +326,11 @@ function decide(
   }
 }
 
-type MessageOfRunning = Exclude<FromWorker, { kind: "ready" | "listen_failed" }>;
+/** A message that was not read yet. */
+interface Received {
+  readonly worker: ProxyThread;
+  readonly message: Exclude<FromWorker, { kind: "ready" | "listen_failed" }>;
+}
 
 /**
  * Reads the messages up to the next batch of the log, and the rest in later turns of the event loop. Node delivers up to a
@@ -290,37 +339,63 @@ type MessageOfRunning = Exclude<FromWorker, { kind: "ready" | "listen_failed" }>
  */
 function readInbox(proxy: ProxyState): void {
   proxy.turn = null;
-  for (let next = proxy.inbox.shift(); next !== undefined; next = proxy.inbox.shift()) {
-    const isBatch = next.message.kind === "batch";
-    if (isBatch) proxy.turn = setImmediate(readInbox, proxy);
-    onMessage(proxy, next.worker, next.message);
-    if (isBatch) return;
+  for (let next = proxy.inbox[0]; next !== undefined; next = proxy.inbox[0]) {
+    const { kind } = next.message;
+    const isLog = kind === "batch" || kind === "announced";
+    if (isLog) proxy.turn = setImmediate(readInbox, proxy);
+    if (onMessage(proxy, next)) proxy.inbox.shift();
+    if (isLog) return;
   }
 }
 
-function onMessage(proxy: ProxyState, worker: ProxyThread, message: MessageOfRunning): void {
+/** Reads a message. Returns false if a part of its log is left to read. */
+function onMessage(proxy: ProxyState, { worker, message }: Received): boolean {
   switch (message.kind) {
     case "batch":
-      return onBatch(proxy, worker, message);
+      onBatch(proxy, worker, message);
+      break;
+    case "announced":
+      return readLog(proxy, worker, message.through, 1);
     case "question":
-      return decide(proxy, worker, message);
+      decide(proxy, worker, message);
+      break;
     case "sent_late":
-      return proxy.sink.sentLate?.(message.connection, message.request);
+      proxy.sink.sentLate?.(message.connection, message.request);
+      break;
     case "counters":
       proxy.currentCounters = message.counters;
-      return;
+      break;
     case "pong":
       proxy.pings.get(message.id)?.();
-      return;
+      break;
     case "stopped": // all frames came before this
       void worker.terminate();
   }
+  return true;
+}
+
+/** Reads a part of a process's log up to an entry, at whose end are so many announcements. Returns whether that end is reached. */
+function readLog(proxy: ProxyState, { log }: ProxyThread, through: number, announcements: number): boolean {
+  const entries = log?.read(through) ?? [];
+  const frames: TapFrame[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    const read = readTapEntry(entry);
+    for (const frame of read.notes) trackConnection(proxy, frame);
+    frames.push(...read.frames);
+    bytes += read.memoryBytes;
+  }
+  if (frames.length > 0) deliver(proxy, frames);
+  const isDone = entries.length === 0 || log?.hasRead(through) === true;
+  log?.acknowledge(bytes, isDone ? announcements : 0);
+  return isDone;
 }
 
 function onBatch(proxy: ProxyState, worker: ProxyThread, batch: TapBatch): void {
   for (const frame of batch.notes) trackConnection(proxy, frame);
   deliver(proxy, readTapBatch(batch));
-  if (proxy.worker === worker) {
+  if (worker.log !== undefined) worker.log.acknowledge(batch.memoryBytes, 1);
+  else if (proxy.worker === worker) {
     Atomics.add(proxy.acknowledged, 0, batch.memoryBytes);
     Atomics.add(proxy.acknowledged, 1, 1);
   }
@@ -359,15 +434,18 @@ function onWorkerExit(proxy: ProxyState, problem: string): void {
 
 function restartLater(proxy: ProxyState, message: string): void {
   const { config, sink } = proxy;
-  if (config.listenFd !== undefined) {
-    proxy.portLost = true;
-    sink.event({ kind: "port_lost", message });
-    return;
-  }
   const wasHealthy = performance.now() - proxy.startedAt >= healthyRunMs;
   proxy.failures = wasHealthy ? 1 : proxy.failures + 1;
+  // A process has its own copy of the socket.
+  const isSocketLost = config.listenFd !== undefined && proxy.worker?.isProcess !== true;
+  if (isSocketLost || proxy.failures > proxy.maxFailures) {
+    proxy.isOver = true;
+    sink.event({ kind: isSocketLost ? "port_lost" : "gave_up", message });
+    return;
+  }
   const delayMs = proxy.restartDelayMs(proxy.failures);
-  sink.event({ kind: "worker_lost", message, restartDelayMs: delayMs });
+  sink.event({ kind: "worker_lost", message, restartDelayMs: delayMs, isReplaced: proxy.isReplaced });
+  proxy.isReplaced = false;
   proxy.restartTimer = setTimeout(() => {
     proxy.restartTimer = null;
     startWorker(
@@ -411,7 +489,7 @@ async function probeProxy(proxy: ProxyState, timeoutMs: number): Promise<boolean
 }
 
 function stopProxy(proxy: ProxyState, deadlineMs: number): Promise<void> {
-  const workerGone = proxy.restartTimer !== null || proxy.portLost;
+  const workerGone = proxy.restartTimer !== null || proxy.isOver;
   if (proxy.restartTimer !== null) clearTimeout(proxy.restartTimer);
   proxy.restartTimer = null;
   proxy.stopPromise ??= new Promise<void>((resolve) => {

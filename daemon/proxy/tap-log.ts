@@ -17,6 +17,15 @@ const maxCopiedBytes = 32_768;
 /** The numbers of a record: connection, kind, time, offset and length. A 64-bit float holds each of them exactly. */
 const recordFields = 5;
 
+/** The size of the header that `TapMemory.write()` sets, in bytes. */
+const entryHeaderBytes = 16;
+
+/** Where an entry of it says where its records begin and end, as 32-bit integers. Its notes follow. */
+const placesAt = entryHeaderBytes;
+
+/** The space before the bytes of an entry. */
+const entryHeadBytes = placesAt + 8;
+
 /** The kinds of records. */
 const requestData = 0;
 const responseData = 1;
@@ -74,6 +83,21 @@ export function tapClock(): number {
   return performance.timeOrigin + performance.now();
 }
 
+/**
+ * The memory that a process shares with the reader of its log, where it outlives a crash of this process. The bytes of a response, and its
+ * end, are written there before the client gets them. So the reader gets the log of each response that a client has got whole.
+ */
+export interface TapMemory {
+  /** Appends a batch, whose first `entryHeaderBytes` it sets. Returns false if there is no room: then the batch is posted. */
+  write(entry: Uint8Array): boolean;
+  /** Tells the reader to read what was written. */
+  announce(): void;
+  /** Puts what the reader has read into `acknowledged`. */
+  readProgress(acknowledged: Int32Array): void;
+  /** Ends this process if its reader has ended: nobody would read the log of the calls that it still relays. */
+  checkReader(): void;
+}
+
 interface TapLogOptions {
   readonly post: (batch: TapBatch) => void;
   /** Two shared counters of what the reader has read: the memory size of the batches in bytes, and their number. */
@@ -81,6 +105,8 @@ interface TapLogOptions {
   /** While more bytes than this are unread, new bytes are dropped. */
   readonly maxBacklogBytes: number;
   readonly flushMs: number;
+  /** Takes the batches if this is a process of its own. */
+  readonly memory?: TapMemory | undefined;
   /** Called once for each connection that lost bytes. */
   readonly onLost: () => void;
 }
@@ -100,6 +126,8 @@ interface TapLogState extends TapLogOptions {
   timer: NodeJS.Timeout | null;
   immediate: NodeJS.Immediate | null;
   flushedAtMs: number;
+  /** Whether the memory holds batches that were not announced. */
+  isUnannounced: boolean;
 }
 
 /**
@@ -115,7 +143,7 @@ export function createTapLog(options: TapLogOptions): TapLog {
     spare: [],
     buffer,
     fields: new Float64Array(buffer.buffer),
-    usedBytes: 0,
+    usedBytes: options.memory === undefined ? 0 : entryHeadBytes,
     records: 0,
     notes: [],
     postedBytes: 0,
@@ -123,6 +151,7 @@ export function createTapLog(options: TapLogOptions): TapLog {
     timer: null,
     immediate: null,
     flushedAtMs: 0,
+    isUnannounced: false,
   };
   return {
     data: (connection, direction, bytes) => addData(log, connection, direction, bytes),
@@ -142,6 +171,7 @@ function addData(
 ): void {
   const atMs = tapClock();
   connection.lastAtMs = atMs;
+  if (direction === "response") log.memory?.checkReader();
   if (connection.lost) return;
   if (isBacklogFull(log)) return dropConnection(log, connection);
   const kind = direction === "request" ? requestData : responseData;
@@ -156,12 +186,14 @@ function addData(
     from += length;
   }
   if (log.usedBytes >= batchBytes) flush(log);
+  else if (direction === "response") writeToMemory(log);
 }
 
 function addEnd(log: TapLogState, connection: LoggedConnection, direction: TapDirection): void {
   if (connection.lost) return;
   if (freeBytes(log) < 0) flush(log);
   addRecord(log, connection.id, direction === "request" ? requestEnded : responseEnded, tapClock(), 0, 0);
+  if (direction === "response") writeToMemory(log);
 }
 
 function addPassed(log: TapLogState, connection: LoggedConnection, request: number, slot: number): void {
@@ -213,11 +245,25 @@ const freeBytes = ({ usedBytes, records }: TapLogState) =>
 const unreadBytes = ({ postedBytes, acknowledged }: TapLogState) =>
   (postedBytes - Atomics.load(acknowledged, 0)) >>> 0;
 
-const isReaderKeepingUp = ({ postedBatches, acknowledged }: TapLogState) =>
-  (postedBatches - Atomics.load(acknowledged, 1)) >>> 0 <= maxPartBatches;
+const unreadBatches = ({ postedBatches, acknowledged }: TapLogState) =>
+  (postedBatches - Atomics.load(acknowledged, 1)) >>> 0;
 
-const isBacklogFull = (log: TapLogState) =>
+/** Whether this is so, also after the progress of the reader was read from the memory. */
+function isStill(log: TapLogState, condition: (log: TapLogState) => boolean): boolean {
+  if (!condition(log)) return false;
+  if (log.memory === undefined) return true;
+  log.memory.readProgress(log.acknowledged);
+  return condition(log);
+}
+
+const isBehind = (log: TapLogState) => unreadBatches(log) > maxPartBatches;
+
+const isReaderKeepingUp = (log: TapLogState) => !isStill(log, isBehind);
+
+const exceedsBacklog = (log: TapLogState) =>
   unreadBytes(log) + log.usedBytes + log.notes.length * noteBytes > log.maxBacklogBytes;
+
+const isBacklogFull = (log: TapLogState) => isStill(log, exceedsBacklog);
 
 /** Schedules a flush. After a pause it is at the end of the turn, so that the last frames of a call are not delayed. */
 function scheduleFlush(log: TapLogState): void {
@@ -242,28 +288,80 @@ function cancelFlush(log: TapLogState): void {
 
 function flush(log: TapLogState): void {
   cancelFlush(log);
-  if (log.records === 0) return;
+  if (log.records === 0 && !log.isUnannounced) return;
   log.flushedAtMs = tapClock();
+  writeToMemory(log);
+  if (log.isUnannounced) announce(log);
+  if (log.records > 0) postBatch(log);
+}
+
+function postBatch(log: TapLogState): void {
   const { records, notes } = log;
-  const copy = copySmallBatch(log);
+  const copy = copyBatch(log);
   const buffer = copy ?? log.buffer.buffer;
   if (copy === null) {
     log.buffer = new Uint8Array(log.spare.pop() ?? new ArrayBuffer(capacity));
     log.fields = new Float64Array(log.buffer.buffer);
   }
   const memoryBytes = buffer.byteLength + notes.length * noteBytes;
-  log.postedBytes = (log.postedBytes + memoryBytes) | 0;
+  countPosted(log, memoryBytes);
   log.postedBatches = (log.postedBatches + 1) | 0;
-  log.usedBytes = log.records = 0;
-  log.notes = [];
   log.post({ kind: "batch", buffer, records, memoryBytes, notes, isReusable: copy === null });
 }
 
-/** Returns the batch in a buffer of its size: the bytes, and the records at its end. Null if it is not small. */
-function copySmallBatch({ buffer, usedBytes, records }: TapLogState): ArrayBuffer | null {
+/** Writes the batch in progress to the memory that is shared with the reader, if there is any and it has room. */
+function writeToMemory(log: TapLogState): void {
+  const { buffer, usedBytes, records, notes, memory } = log;
+  if (memory === undefined || records === 0) return;
+  const recordsAt = padTo8(usedBytes);
   const recordsSize = records * recordFields * 8;
-  const bytesSize = Math.ceil(usedBytes / 8) * 8;
-  if (bytesSize + recordsSize > maxCopiedBytes) return null;
+  const end = recordsAt + recordsSize;
+  const first = buffer.length - recordsSize;
+  buffer.copyWithin(recordsAt, first);
+  new Uint32Array(buffer.buffer, placesAt, 2).set([recordsAt, end]);
+  const entry = buffer.subarray(0, end);
+  if (!memory.write(notes.length === 0 ? entry : joinNotes(entry, notes))) {
+    buffer.copyWithin(first, recordsAt, end);
+    return;
+  }
+  log.isUnannounced = true;
+  countPosted(log, end + notes.length * noteBytes);
+}
+
+/** Tells the reader of the batches that were written since the last time. */
+function announce(log: TapLogState): void {
+  log.isUnannounced = false;
+  log.postedBatches = (log.postedBatches + 1) | 0;
+  log.memory?.announce();
+}
+
+/** Begins a new batch. */
+function countPosted(log: TapLogState, memoryBytes: number): void {
+  log.postedBytes = (log.postedBytes + memoryBytes) | 0;
+  log.usedBytes = log.memory === undefined ? 0 : entryHeadBytes;
+  log.records = 0;
+  log.notes = [];
+}
+
+const padTo8 = (length: number) => Math.ceil(length / 8) * 8;
+
+/** Returns the entry with the notes at its end, as JSON that is padded with spaces. */
+function joinNotes(entry: Uint8Array, notes: readonly TapFrame[]): Uint8Array {
+  const text = new TextEncoder().encode(JSON.stringify(notes));
+  const joined = new Uint8Array(entry.length + padTo8(text.length)).fill(SPACE);
+  joined.set(entry);
+  joined.set(text, entry.length);
+  return joined;
+}
+
+const SPACE = 0x20;
+
+/** Returns the batch in a buffer of its size: the bytes, and the records at its end. Null if its buffer is to be posted itself. */
+function copyBatch({ buffer, usedBytes, records, memory }: TapLogState): ArrayBuffer | null {
+  const recordsSize = records * recordFields * 8;
+  const bytesSize = padTo8(usedBytes);
+  // A process can only post copies.
+  if (memory === undefined && bytesSize + recordsSize > maxCopiedBytes) return null;
   const copy = new Uint8Array(bytesSize + recordsSize);
   copy.set(buffer.subarray(0, usedBytes));
   copy.set(buffer.subarray(buffer.length - recordsSize), bytesSize);
@@ -275,26 +373,49 @@ function reuseBuffer({ spare }: TapLogState, buffer: ArrayBuffer): void {
 }
 
 /** Reads a batch back into frames. Their bytes are views of the batch's buffer, which is reused afterwards. */
-export function readTapBatch(batch: TapBatch): TapFrame[] {
-  const fields = new Float64Array(batch.buffer);
+export const readTapBatch = ({ buffer, records, notes }: TapBatch): TapFrame[] =>
+  readRecords({ bytes: new Uint8Array(buffer), fields: new Float64Array(buffer), records, notes });
+
+/** Reads an entry of a `TapMemory` back into frames. Their bytes are views of the entry. */
+export function readTapEntry(entry: Uint8Array<ArrayBuffer>): {
+  readonly notes: readonly TapFrame[];
+  readonly frames: readonly TapFrame[];
+  readonly memoryBytes: number;
+} {
+  const { buffer, byteOffset, length } = entry;
+  const [recordsAt = 0, end = 0] = new Uint32Array(buffer, byteOffset + placesAt, 2);
+  const notes =
+    end === length ? [] : (JSON.parse(new TextDecoder().decode(entry.subarray(end))) as TapFrame[]);
+  const fields = new Float64Array(buffer, byteOffset + recordsAt, (end - recordsAt) / 8);
+  const frames = readRecords({ bytes: entry, fields, records: fields.length / recordFields, notes });
+  return { notes, frames, memoryBytes: end + notes.length * noteBytes };
+}
+
+interface Records extends Pick<TapBatch, "records" | "notes"> {
+  /** The records' offsets count from its beginning. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The records, the first at the end. */
+  readonly fields: Float64Array<ArrayBuffer>;
+}
+
+function readRecords({ bytes, fields, records, notes }: Records): TapFrame[] {
   const frames: TapFrame[] = [];
-  for (let index = 1; index <= batch.records; index += 1) {
+  for (let index = 1; index <= records; index += 1) {
     const field = fields.length - index * recordFields;
     const connection = fields[field] as number;
     const recordKind = fields[field + 1] as number;
     const atMs = fields[field + 2] as number;
     const offset = fields[field + 3] as number;
     if (recordKind === noteFrame) {
-      frames.push(batch.notes[offset] as TapFrame);
+      frames.push(notes[offset] as TapFrame);
     } else if (recordKind === passedRequest) {
       frames.push({ kind: "passed", connection, request: offset, slot: fields[field + 4] as number });
     } else if (recordKind === requestData || recordKind === responseData) {
-      const bytes = new Uint8Array(batch.buffer, offset, fields[field + 4] as number);
       frames.push({
         kind: "data",
         connection,
         direction: recordKind === requestData ? "request" : "response",
-        bytes,
+        bytes: bytes.subarray(offset, offset + (fields[field + 4] as number)),
         atMs,
       });
     } else {

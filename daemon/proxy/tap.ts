@@ -111,9 +111,9 @@ function passBytes(tap: TapState, direction: TapDirection, from: Socket, to: Soc
     const pieces = direction === "response" && tap.gated?.isCutting === true ? piecesOf(bytes) : [bytes];
     for (const piece of pieces) {
       if (tap.done) return;
+      // First the log, so that a crash loses no response that the client has got whole.
+      relayLog?.log.data(relayLog.entry, direction, piece);
       if (!to.write(piece)) from.pause();
-      if (relayLog === null) return;
-      relayLog.log.data(relayLog.entry, direction, piece);
       if (direction === "response") tap.gated?.response(piece);
     }
   });

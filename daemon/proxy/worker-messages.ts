@@ -1,6 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { CallQuestion, GateAnswer, GateConfig } from "./call-gate.ts";
 import type { ProxyCounters } from "./counters.ts";
+import type { PassChange } from "./passes.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
 import type { CutOrder } from "./response-cut.ts";
 import type { TapBatch } from "./tap-log.ts";
@@ -10,8 +11,11 @@ export interface ProxyWorkerData {
   readonly config: ProxyConfig;
   /** The number of the first connection. It continues after a restart, so that numbers stay unique. */
   readonly firstConnection: number;
-  /** Two shared counters of what the main thread has read: the memory size of the batches in bytes, and their number. */
-  readonly acknowledged: Int32Array<SharedArrayBuffer>;
+  /**
+   * Two shared counters of what the main thread has read: the memory size of the batches in bytes, and their number. Null for a
+   * process, which reads that from the memory of its log.
+   */
+  readonly acknowledged: Int32Array<SharedArrayBuffer> | null;
 }
 
 /** A connection that is between requests, with the time of the last bytes that the log's reader saw. */
@@ -24,6 +28,8 @@ export interface IdleConnection {
 export type ToWorker =
   /** The first message. */
   | { readonly kind: "start"; readonly data: ProxyWorkerData }
+  /** Ends the wait of `ProxyConfig.holdMs`. */
+  | { readonly kind: "serve" }
   | { readonly kind: "ping"; readonly id: number }
   | { readonly kind: "close_idle"; readonly connections: readonly IdleConnection[] }
   | { readonly kind: "stop"; readonly deadlineMs: number }
@@ -31,6 +37,8 @@ export type ToWorker =
   | { readonly kind: "caller_lookup"; readonly port: MessagePort }
   /** How calls are held from now on; null: they are not. */
   | { readonly kind: "gate"; readonly gate: GateConfig | null }
+  /** To a process, whose memory for calls that pass follows. */
+  | { readonly kind: "passes"; readonly change: PassChange }
   | { readonly kind: "answer"; readonly id: number; readonly answer: GateAnswer }
   | { readonly kind: "cut"; readonly order: CutOrder }
   /** The buffer of a batch that was read, to be reused. */
@@ -39,6 +47,8 @@ export type ToWorker =
 /** From the worker to the main thread. */
 export type FromWorker =
   | TapBatch
+  /** A process has written its log up to this entry. */
+  | { readonly kind: "announced"; readonly through: number }
   | { readonly kind: "ready"; readonly port: number }
   | { readonly kind: "listen_failed"; readonly code: string; readonly message: string }
   | { readonly kind: "counters"; readonly counters: ProxyCounters }

@@ -22,6 +22,7 @@ import {
   waitFor,
 } from "../end-to-end/meter-process.rig.ts";
 import { type RawCall, rawCalls } from "../end-to-end/raw-client.rig.ts";
+import { findRelay } from "../end-to-end/relay-process.rig.ts";
 import { createParentProxy, createProviderSimulation } from "../simulation/mod.ts";
 import { createSeededRandom, type SeededRandom } from "../simulation/seeded-random.ts";
 import { createCaller } from "./caller.ts";
@@ -45,10 +46,14 @@ const CALLS_OF_A_SESSION = 40;
 /** Projects of the calls that go through the proxy. All other records come from logs. */
 const isLive = ({ project }: Pick<StoredRequest, "project">) => project.startsWith("call-");
 
+/** What is killed: the daemon's main process, or the process of its relay, which it starts again itself. */
+export type Victim = "daemon" | "relay";
+
 /** The result of the rounds. */
 export interface KillsResult {
   readonly rounds: number;
   readonly seed: string;
+  readonly victim: Victim;
   readonly kills: Readonly<Record<(typeof SIGNALS)[number], number>>;
   /** Calls with a complete response, and calls that a kill cut off. */
   readonly answered: number;
@@ -121,6 +126,7 @@ interface Rounds {
   /** The folder with the agents' logs. */
   readonly user: string;
   readonly seed: string;
+  readonly victim: Victim;
   readonly random: SeededRandom;
   readonly answered: Map<string, Answered>;
   readonly killedAt: number[];
@@ -178,6 +184,13 @@ async function callAgain(rounds: Rounds, killedAt: number): Promise<void> {
   }
 }
 
+/** Returns the process to kill; null while there is none. */
+function victimOf({ home, victim }: Rounds): number | null {
+  if (!existsSync(stateFile(home))) return null;
+  const { pid } = running(home);
+  return victim === "daemon" ? pid : findRelay(pid);
+}
+
 /** Begins an import, and kills it after a moment. Resolves with whether it was still running. */
 async function killImport({ home, user, random }: Rounds): Promise<boolean> {
   const [command = "", ...words] = [...meterWords, "import"];
@@ -193,7 +206,7 @@ async function killImport({ home, user, random }: Rounds): Promise<boolean> {
 
 /** Kills a daemon that `meter start` supervises, under traffic and imports, and compares what is left with what happened. */
 export async function runKills(
-  { rounds, seed }: { rounds: number; seed: string },
+  { rounds, seed, victim = "daemon" }: { rounds: number; seed: string; victim?: Victim },
   tell: (line: string) => void,
 ): Promise<KillsResult> {
   const simulation = await createProviderSimulation({ seed });
@@ -202,7 +215,7 @@ export async function runKills(
   const state: Rounds = {
     home: createHome(simulationConfig(parent, simulation, [], ports)),
     user: mkdtempSync(join(tmpdir(), "meter-user-")),
-    ...{ seed, random: createSeededRandom(`${seed} kills`) },
+    ...{ seed, victim, random: createSeededRandom(`${seed} kills`) },
     ...{ answered: new Map(), killedAt: [], answeredAgainMs: [] },
     ...{ begun: 0, cut: 0, refused: 0, over: false },
   };
@@ -224,20 +237,27 @@ export async function runKills(
       }
       await delay(random.integer(...RUN_MS));
       const signal = random.pick(SIGNALS);
-      const { pid } = running(home);
+      const pid = await waitFor("a process", () => victimOf(state));
       const killedAt = performance.now();
       state.killedAt.push(killedAt);
       process.kill(pid, signal);
       kills[signal] += 1;
       if (await importing) killedImports += 1;
       await callAgain(state, killedAt);
-      await waitFor("another daemon", () => existsSync(stateFile(home)) && running(home).pid !== pid);
+      await waitFor("another process", () => victimOf(state) !== pid && victimOf(state) !== null);
       if (round % 10 === 0) tell(`${round} kills; ${state.answered.size} calls answered so far`);
     }
     state.over = true;
     await Promise.all(traffic);
     const compared = await compare(state, sessions);
-    return { rounds, seed, kills, ...compared, imports: { killed: killedImports, ...compared.imports } };
+    return {
+      rounds,
+      seed,
+      victim,
+      kills,
+      ...compared,
+      imports: { killed: killedImports, ...compared.imports },
+    };
   } finally {
     state.over = true;
     await runMeter(home, ["stop"]);
@@ -300,7 +320,8 @@ const sameRows = (read: readonly { readonly key: string | null }[], naive: typeo
 /** Whether nothing that must be kept was lost, stated wrongly or counted twice. */
 export const isKept = (result: KillsResult): boolean =>
   result.answered > 0 &&
+  (result.victim === "daemon" || result.lost === 0) &&
   result.refused + result.unexplained.length + result.doubled.length + result.wrongReports.length === 0 &&
-  result.interrupted === result.rounds &&
+  result.interrupted === (result.victim === "daemon" ? result.rounds : 0) &&
   result.imports.stored === result.imports.expected &&
   result.budget.spent === result.budget.stored;

@@ -7,6 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { isAlive, type RunningDaemon, stateFile } from "../../cli/daemon/daemon-process.ts";
 import { relayFile, type UnmeteredRelay } from "../../cli/daemon/supervision.ts";
+import { createCaller } from "../chaos/caller.ts";
 import { createSeededRandom } from "../simulation/seeded-random.ts";
 import {
   createHome,
@@ -20,11 +21,18 @@ import {
   waitFor,
 } from "./meter-process.rig.ts";
 import { askForTunnel, dialProvider, type RawCall, rawCalls, writeRequest } from "./raw-client.rig.ts";
+import { findRelay } from "./relay-process.rig.ts";
 import { useSimulation } from "./simulated-meter.rig.ts";
 
 const skip =
   onNodeOnly || (process.platform === "win32" ? "Windows has no shell that restarts the daemon" : false);
 const random = createSeededRandom("crashes");
+
+/** More calls than the relay announces while the daemon reads none. */
+const CALLS_BEHIND = 20;
+
+/** Longer than a response takes that comes in pieces. */
+const DRIP_MS = 2_000;
 
 describe("a daemon that crashes in native code", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
   const rig = useSimulation("crashes");
@@ -97,6 +105,92 @@ describe("a daemon that crashes in native code", { skip, timeout: SUITE_TIMEOUT_
       );
     });
   }
+
+  it("starts its relay again after SIGSEGV, has a record of each finished call, and says what happened", async () => {
+    const { pid } = running();
+    const stored = (await rows()).length;
+    const silent = rawCalls.anthropic?.("silence", true) as RawCall;
+    const inFlight = await open(silent.host);
+    inFlight.on("error", () => {}).resume();
+    inFlight.write(writeRequest(silent, true, random));
+    await call();
+    const ended = once(inFlight, "close");
+    process.kill(await waitFor("the relay's process", () => findRelay(pid)), "SIGSEGV");
+    await ended;
+    // The relay is gone, and its socket still accepts connections.
+    await Promise.all([call(), call()]);
+    assert.equal(running().pid, pid, "the daemon is the same process");
+    const found = await waitFor("the calls to be stored", async () => {
+      const now = await rows();
+      return now.length === stored + 4 && now;
+    });
+    const cut = found.filter(({ errorClass }) => errorClass !== null);
+    assert.equal(cut.length, 1, "the call in flight has a record of its own");
+    const { stdout } = await runMeter(home, ["status"]);
+    assert.match(stdout, /^Metering\.\n/);
+    assert.match(stdout, /\nwarning +The proxy crashed \(SIGSEGV\) at 20[^ ]+Z and was started again\./);
+  });
+
+  it("has a record of each call that its relay finished before a crash while the daemon was behind", async () => {
+    const { pid } = running();
+    const stored = (await rows()).length;
+    const relayed = await waitFor("the relay's process", () => findRelay(pid));
+    const meter = { proxyPort: running().proxy_port, caPem: caPem() };
+    // None of its calls is the last of its connection: the daemon looks up the caller of a new one.
+    const caller = createCaller(() => meter, { ...random, integer: () => 1 });
+    const wanted = rawCalls.anthropic?.("ok", false) as RawCall;
+    await caller.call(wanted, "behind");
+    process.kill(pid, "SIGSTOP");
+    for (let each = 0; each < CALLS_BEHIND; each += 1) await caller.call(wanted, "behind");
+    process.kill(relayed, "SIGSEGV");
+    process.kill(pid, "SIGCONT");
+    caller.close();
+    await waitFor("the calls to be stored", async () => (await rows()).length === stored + 1 + CALLS_BEHIND);
+    await call();
+    assert.equal(running().pid, pid, "the daemon is the same process");
+    await waitFor("the next call", async () => (await rows()).length === stored + 2 + CALLS_BEHIND);
+  });
+
+  it("finishes no call by its relay once it has ended", async () => {
+    const { pid } = running();
+    const relayed = await waitFor("the relay's process", () => findRelay(pid));
+    const dripping = rawCalls.anthropic?.("drip+events-400", true) as RawCall;
+    const inFlight = await open(dripping.host);
+    const received: Buffer[] = [];
+    inFlight.on("error", () => {}).on("data", (bytes: Buffer) => received.push(bytes));
+    inFlight.write(writeRequest(dripping, true, random));
+    await waitFor("the response's beginning", () => received.length > 0);
+    process.kill(relayed, "SIGSTOP");
+    // The rest of the response waits in the socket of the relay when that continues.
+    await delay(DRIP_MS);
+    process.kill(pid, "SIGKILL");
+    await waitFor("the daemon to end", () => !isAlive(pid));
+    const sofar = received.length;
+    const ended = once(inFlight, "close");
+    process.kill(relayed, "SIGCONT");
+    await ended;
+    assert.equal(received.length, sofar);
+    assert.equal(Buffer.concat(received).includes("message_stop"), false);
+    await waitFor("the relay to end", () => !isAlive(relayed));
+    await waitFor("another daemon", () => existsSync(stateFile(home)) && running().pid !== pid);
+  });
+
+  it("is replaced by a relay without metering if its own relay keeps crashing", async () => {
+    for (let crashed = 0; !existsSync(relayFile(home)); ) {
+      const relayed = existsSync(stateFile(home)) ? findRelay(running().pid) : null;
+      if (relayed !== null && relayed !== crashed) process.kill((crashed = relayed), "SIGSEGV");
+      await delay(20);
+    }
+    const { head, socket } = await askForTunnel(relay().proxy_port, "api.anthropic.com:443");
+    socket.destroy();
+    assert.match(head, /^HTTP\/1\.1 200 /, "a program that is led through the proxy reaches its provider");
+    const { stdout } = await runMeter(home, ["status"]);
+    assert.match(stdout, /^Not metering: the proxy kept crashing\. Calls pass without being metered\./);
+    assert.equal((await runMeter(home, ["start"])).code, 0);
+    const stored = (await rows()).length;
+    await call();
+    await waitFor("the call to be stored", async () => (await rows()).length === stored + 1);
+  });
 
   it("is replaced by a relay without metering if it keeps crashing, until it is started again", async () => {
     const supervisor = supervisorOf(running().pid);

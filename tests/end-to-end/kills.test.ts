@@ -20,4 +20,10 @@ describe("a supervised daemon that is killed again and again", {
     assert.ok(isKept(result), JSON.stringify({ ...figures, unexplained, doubled: doubled.length }, null, 2));
     assert.ok(result.lostBeforeMs.longest <= SLACK * LOST_AFTER_KILL_MS, JSON.stringify(result.lostBeforeMs));
   });
+
+  it("loses no record of an answered call if its relay is killed", async () => {
+    const result = await runKills({ rounds: 4, seed: "relay", victim: "relay" }, () => {});
+    const { unexplained, doubled, ...figures } = result;
+    assert.ok(isKept(result), JSON.stringify({ ...figures, unexplained, doubled: doubled.length }, null, 2));
+  });
 });

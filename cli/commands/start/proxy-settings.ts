@@ -9,6 +9,7 @@ import { isLoopbackAddress } from "../../../daemon/proxy/forbidden-targets.ts";
 import { resolveListenHost } from "../../../daemon/proxy/listen-host.ts";
 import { type ParentProxies, resolveParentProxies } from "../../../daemon/proxy/parent-proxy.ts";
 import { defaultProxyLimits, type ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
+import { inheritedSocket } from "./inherited-socket.ts";
 import { openAuthority } from "./open-authority.ts";
 import { resolveProxyLogin } from "./proxy-login.ts";
 
@@ -89,16 +90,6 @@ const gatewayRoutesOf = ({ gatewayPrefixes }: Registry): ProxyConfig["gatewayRou
     tls: target.scheme === "https",
     basePath: target.basePath,
   }));
-
-/**
- * Returns the socket passed on by a service manager, as sd_listen_fds(3) describes: one, the first after standard error.
- * `supervise.sh` passes it on to the daemons that it starts, whose process ids it does not know in advance.
- */
-function inheritedSocket(env: Environment): number | null {
-  const isOwn = env.LISTEN_PID === `${process.pid}`;
-  const isOfSupervisor = env.LISTEN_PID === `${process.ppid}` && env.METER_SUPERVISOR === `${process.ppid}`;
-  return (isOwn || isOfSupervisor) && env.LISTEN_FDS === "1" ? 3 : null;
-}
 
 /** Files and sockets that the daemon itself needs: its database, log and API, lookups of callers, and warm connections. */
 const OWN_DESCRIPTORS = 48 + MAX_WARM;

@@ -17,6 +17,8 @@ import { lockFile, stateFile } from "../../daemon/daemon-process.ts";
 import {
   describeCrash,
   findInterruption,
+  markStart,
+  RELAY_LOST_EXIT_CODE,
   readCrash,
   SOCKET_LOST_EXIT_CODE,
 } from "../../daemon/supervision.ts";
@@ -35,6 +37,12 @@ import { stopSignal } from "./stop-signal.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** How long clients wait for the database at most, in milliseconds. A long migration must not keep them from their providers. */
+const MAX_HOLD_MS = 5_000;
+
+/** How many ends of the proxy in a row, each within a minute of its start, the daemon bears. The script has the same number. */
+const CRASH_BUDGET = 5;
+
 /** How long calls in flight may continue after SIGTERM, in milliseconds. */
 const STOP_DEADLINE_MS = 10_000;
 
@@ -43,7 +51,7 @@ export async function runDaemon(
   home: string,
   env: Environment,
   stderr: Writable,
-  proxyThread?: ProxyThread,
+  startThread: () => ProxyThread,
 ): Promise<number> {
   prepareHome(home);
   const { config, warnings: configWarnings } = await readConfig(home, env);
@@ -60,16 +68,17 @@ export async function runDaemon(
   };
   const crash = readCrash(env);
   const interruptedAt = findInterruption(home, crash);
+  const started = markStart(home);
   if (crash !== null) setup.warnings.current.push(describeCrash(crash));
   const opened: OpenedParts = { earlyProxy: null, store: null };
   try {
     const proxy = await createProxySettings(home, config, setup.registry, env, setup.warnings.current);
-    opened.earlyProxy = await startProxyBeforeStore(setup, proxy, proxyThread);
+    opened.earlyProxy = await startProxyBeforeStore(setup, proxy, startThread);
     const apiAddress = await resolveListenAddress(config.api.host, env, setup.warnings.current);
     for (const warning of setup.warnings.current) setup.warnings.report(warning);
     // Imported here, so that clients are served while the rest of the program loads.
     const { serveDaemon } = await import("./serve-daemon.ts");
-    const serving = await serveDaemon(setup, { proxy, apiAddress }, opened);
+    const serving = await serveDaemon(setup, { proxy, apiAddress, startThread }, opened);
     if (interruptedAt !== null) void countInterruption(setup, opened, interruptedAt);
     const cause = await waitUntilStopped(setup, serving);
     // The daemon closes the store.
@@ -77,7 +86,7 @@ export async function runDaemon(
     await serving.daemon.stop(STOP_DEADLINE_MS);
     await serving.cloudPorts.client.close();
     // Another daemon is started then; meanwhile connections wait at the socket.
-    return cause === "port_lost" ? SOCKET_LOST_EXIT_CODE : 0;
+    return cause === "port_lost" ? SOCKET_LOST_EXIT_CODE : cause === "gave_up" ? RELAY_LOST_EXIT_CODE : 0;
   } catch (cause) {
     throw describeStartFailure(cause, config);
   } finally {
@@ -86,6 +95,7 @@ export async function runDaemon(
     await opened.earlyProxy?.abandon();
     await setup.callers.close();
     await logFile.close();
+    started();
     lock.release();
   }
 }
@@ -95,17 +105,24 @@ export async function runDaemon(
  * proxy would then forward calls to it.
  */
 async function startProxyBeforeStore(
-  { config, callers }: DaemonSetup,
+  { config, callers, env }: DaemonSetup,
   proxy: ProxyConfig,
-  thread: ProxyThread | undefined,
+  startThread: () => ProxyThread,
 ): Promise<EarlyProxy | null> {
-  if (config.api.port === 0) {
-    await thread?.terminate();
-    return null;
-  }
-  const early: ProxyConfig = { ...proxy, gate: provisionalGate(config.budgets) };
-  return startProxyEarly((sink) => startProxy(early, sink, { connectLookup: callers.connect, thread }));
+  if (config.api.port === 0) return null;
+  const early: ProxyConfig = { ...proxy, gate: provisionalGate(config.budgets), holdMs: MAX_HOLD_MS };
+  return startProxyEarly((sink) =>
+    startProxy(early, sink, { connectLookup: callers.connect, startThread, ...restartsOf(env) }),
+  );
 }
+
+/** Restarts the proxy at once as often as the budget allows; then the script puts a relay without metering in the daemon's place. */
+const restartsOf = ({ METER_SUPERVISOR, METER_CRASH_BUDGET }: Environment) =>
+  // Without the script, the daemon goes on trying, after longer and longer delays.
+  METER_SUPERVISOR !== undefined && {
+    maxFailures: Number(METER_CRASH_BUDGET ?? CRASH_BUDGET),
+    restartDelayMs: () => 0,
+  };
 
 /** Counts in the coverage that an earlier daemon ended without being stopped. */
 async function countInterruption(
@@ -124,8 +141,8 @@ async function countInterruption(
 /** Announces the daemon to commands and waits for a signal or the loss of its port. */
 async function waitUntilStopped(
   { home, stderr, warnings }: DaemonSetup,
-  { running, portLost }: Pick<Serving, "running" | "portLost">,
-): Promise<"signal" | "port_lost"> {
+  { running, proxyLost }: Pick<Serving, "running" | "proxyLost">,
+): Promise<"signal" | "port_lost" | "gave_up"> {
   if (running.password_file !== undefined)
     stderr.write(`meter: ${printableLines(passwordNotice(running.password_file, stderr))}\n`);
   // Before the announcement: a command that reads it may stop the daemon at once.
@@ -133,7 +150,7 @@ async function waitUntilStopped(
   const withdraw = announceDaemon(stateFile(home), running, warnings.report);
   flushCompileCacheLater();
   collectGarbageAtRest({ thoroughly: true });
-  const cause = await Promise.race([stopped, portLost]);
+  const cause = await Promise.race([stopped, proxyLost]);
   withdraw();
   return cause;
 }

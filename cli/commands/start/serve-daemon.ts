@@ -20,6 +20,7 @@ import type { CloudServicePorts } from "../../../daemon/cloud/ports.ts";
 import type { Daemon, DaemonPorts } from "../../../daemon/daemon.ts";
 import type { OtlpService } from "../../../daemon/otlp/otlp-service.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
+import type { ProxyThread } from "../../../daemon/proxy/proxy-thread.ts";
 import { startDaemon } from "../../../daemon/start-daemon.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
 import type { WebhookService } from "../../../daemon/webhooks/webhook-service.ts";
@@ -48,8 +49,8 @@ export interface Serving {
   readonly daemon: Daemon;
   readonly running: RunningDaemon;
   readonly cloudPorts: CloudServicePorts;
-  /** Resolves if a port held by a service manager was lost. */
-  readonly portLost: Promise<"port_lost">;
+  /** Resolves if the proxy has ended for good. */
+  readonly proxyLost: Promise<"port_lost" | "gave_up">;
 }
 
 /** The price book, which is read again when rates or the database change. */
@@ -82,7 +83,11 @@ function createPrices({ config }: DaemonSetup): Prices {
 /** Opens the store, starts everything on it and returns what runs. */
 export async function serveDaemon(
   setup: DaemonSetup,
-  { proxy, apiAddress }: { readonly proxy: ProxyConfig; readonly apiAddress: string },
+  {
+    proxy,
+    apiAddress,
+    startThread,
+  }: { readonly proxy: ProxyConfig; readonly apiAddress: string; readonly startThread: () => ProxyThread },
   opened: OpenedParts,
 ): Promise<Serving> {
   const { home, config, warnings, opener } = setup;
@@ -113,13 +118,13 @@ export async function serveDaemon(
     ({ perProject } = read.cloud.upload);
   });
   const idKey = await readOrCreateIdKey(home).catch(() => null);
-  const portLost = Promise.withResolvers<"port_lost">();
+  const proxyLost = Promise.withResolvers<"port_lost" | "gave_up">();
   let proxyPort: number | null = null;
   const ports: DaemonPorts = {
     ...createDaemonPorts(setup, { store, prices, origins }, () => proxyPort),
     tokenCounter: estimates.counter,
-    ...(earlyProxy !== null && { earlyProxy }),
-    portLost: () => portLost.resolve("port_lost"),
+    ...(earlyProxy === null ? { startProxyThread: startThread } : { earlyProxy }),
+    proxyLost: proxyLost.resolve,
     cloud: createCloudService(cloudPorts),
     sent: { outbox: cloudPorts.outbox, localProjects: () => localProjects },
     webhooks: await openWebhooks(setup, { store, client: cloudPorts.client, idKey }, () => perProject),
@@ -135,7 +140,7 @@ export async function serveDaemon(
   });
   proxyPort = daemon.proxyPort;
   const running = describeRunning(daemon, proxy, { home, apiAddress });
-  return { daemon, running, cloudPorts, portLost: portLost.promise };
+  return { daemon, running, cloudPorts, proxyLost: proxyLost.promise };
 }
 
 /** Returns what the home and the configuration say about the daemon. */

@@ -7,7 +7,7 @@ import type { UnpricedModelStatus } from "../../../daemon/api/unpriced-models.ts
 import type { ProxyCounters } from "../../../daemon/proxy/counters.ts";
 import type { RunningDaemon } from "../../daemon/daemon-process.ts";
 import { httpAddress } from "../../daemon/own-address.ts";
-import type { UnmeteredRelay } from "../../daemon/supervision.ts";
+import { PROXY_KEPT_CRASHING, type UnmeteredRelay } from "../../daemon/supervision.ts";
 import { authorityFiles } from "../../home/prepare-home.ts";
 import { coverageLines } from "../../render/coverage.ts";
 import { printable } from "../../render/printable.ts";
@@ -64,8 +64,13 @@ export function renderStatus(facts: StatusFacts): string {
 const warningLine = (warning: string) => `warning   ${warning}`;
 
 function describeMissingDaemon({ holder = null, relay = null }: StatusFacts): string {
-  if (relay !== null)
-    return `Not metering: the daemon crashed ${relay.crashes} times within a minute (last: ${relay.cause}). Calls pass without being metered. The daemon is started again at ${relay.until}, or now: meter start`;
+  if (relay !== null) {
+    const cause =
+      relay.cause === PROXY_KEPT_CRASHING
+        ? "the proxy kept crashing"
+        : `the daemon crashed ${relay.crashes} times within a minute (last: ${relay.cause})`;
+    return `Not metering: ${cause}. Calls pass without being metered. The daemon is started again at ${relay.until}, or now: meter start`;
+  }
   if (holder === null) return "Not metering: the daemon is not running. Start it: meter start";
   const which = holder.pid === null ? "A daemon" : `A daemon (process ${holder.pid})`;
   return `${which} is using this home but does not answer: it hangs, or could not write daemon.json (is the disk full?).`;

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { databaseFile } from "../../../cli/home/database-file.ts";
 import { type MeterProcess, meterWords, waitFor } from "../../end-to-end/meter-process.rig.ts";
+import { findRelay } from "../../end-to-end/relay-process.rig.ts";
 import type { SimulatedCall } from "../../simulation/mod.ts";
 import { assertRows, type FaultRig, health, meterStatus, rowOf, statusUntil } from "./fault-rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
@@ -89,17 +90,17 @@ const clockJump = (name: string, what: string, offset: string, offsetMs: number)
   },
 });
 
-async function hangProxy(meter: MeterProcess, inspectPort: number, restarts: number): Promise<void> {
-  const inspector = await evaluateInWorkers(inspectPort, "meter proxy", HANG);
-  try {
-    await waitFor("the watchdog to restart the proxy", async () => {
-      const { proxy } = await meter.status();
-      return proxy.restarts === restarts || proxy.watchdog === "exhausted";
-    });
-  } finally {
-    // A process with an attached inspector does not end.
-    inspector.stop();
-  }
+/** Stops the relay's process. */
+async function stopRelay(meter: MeterProcess): Promise<void> {
+  process.kill(await waitFor("the relay's process", () => findRelay(meter.pid)), "SIGSTOP");
+}
+
+async function hangProxy(meter: MeterProcess, restarts: number): Promise<void> {
+  await stopRelay(meter);
+  await waitFor("the watchdog to restart the proxy", async () => {
+    const { proxy } = await meter.status();
+    return proxy.restarts === restarts || proxy.watchdog === "exhausted";
+  });
 }
 
 async function startInspected(rig: FaultRig, home: string) {
@@ -182,15 +183,15 @@ export const machineFaults: readonly FaultScenario[] = [
   clockJump("clock-ahead", "twenty hours ahead", "+20h", 20 * HOUR_MS),
   {
     name: "stuck-proxy",
-    fault: "the proxy thread's event loop is held",
+    fault: "the proxy's process hangs",
     data: "calls that hung are rows that say network; the next ones are exact",
     shown: "watchdog.mitm_unhealthy at 3 failures, a restart at 5, which status counts",
     isQuick: true,
     async run(rig) {
       const home = rig.home();
-      const { meter, inspectPort } = await startInspected(rig, home);
+      const meter = await rig.start(home);
       await assertRows(meter, [await rig.call(meter)]);
-      await hangProxy(meter, inspectPort, 1);
+      await hangProxy(meter, 1);
       await assertRows(meter, [await back(rig, meter)]);
       const status = await statusUntil(home, 0);
       assert.match(status.stdout, /^Metering\.\n/);
@@ -235,24 +236,23 @@ export const machineFaults: readonly FaultScenario[] = [
   },
   {
     name: "stuck-proxy-four-times",
-    fault: "the proxy thread's event loop is held four times within the hour",
+    fault: "the proxy's process hangs four times within the hour",
     data: "calls before and between are exact",
     shown: "three restarts, then DEGRADED: restarts did not help",
     isQuick: false,
     async run(rig) {
       const home = rig.home();
-      const { meter, inspectPort } = await startInspected(rig, home);
+      const meter = await rig.start(home);
       for (let n = 1; n <= 3; n += 1) {
         await assertRows(meter, [await back(rig, meter)]);
-        await hangProxy(meter, inspectPort, n);
+        await hangProxy(meter, n);
       }
       await assertRows(meter, [await back(rig, meter)]);
-      const inspector = await evaluateInWorkers(inspectPort, "meter proxy", HANG);
+      await stopRelay(meter);
       await waitFor(
         "the watchdog to give up",
         async () => (await meter.status()).proxy.watchdog === "exhausted",
       );
-      inspector.stop();
       const { stdout } = await statusUntil(home, 1);
       assert.match(stdout, /^DEGRADED: the proxy does not answer\.\n/);
       assert.match(stdout, /restarts did not help/);

@@ -6,8 +6,11 @@ import type { TapFrame } from "../../../daemon/proxy/tap-frames.ts";
 
 function setUp(listening: Promise<void> = Promise.resolve()) {
   const worker = Promise.withResolvers<ProxySink>();
-  let stops = 0;
-  const running = { stop: async () => void (stops += 1) } as Partial<RunningProxy> as RunningProxy;
+  let [stops, serves] = [0, 0];
+  const running = {
+    stop: async () => void (stops += 1),
+    serve: () => void (serves += 1),
+  } as Partial<RunningProxy> as RunningProxy;
   const early = startProxyEarly(async (sink) => {
     worker.resolve(sink);
     await listening;
@@ -20,7 +23,7 @@ function setUp(listening: Promise<void> = Promise.resolve()) {
     },
     event: (event) => heard.push(event),
   };
-  return { early, worker: worker.promise, running, heard, reader, stops: () => stops };
+  return { early, worker: worker.promise, running, heard, reader, stops: () => stops, serves: () => serves };
 }
 
 const data = (bytes: Uint8Array): TapFrame => ({
@@ -33,13 +36,15 @@ const data = (bytes: Uint8Array): TapFrame => ({
 
 describe("startProxyEarly()", () => {
   it("buffers frames until a sink is attached, with their bytes and order, then delivers directly", async () => {
-    const { early, worker, running, heard, reader } = setUp();
+    const { early, worker, running, heard, reader, serves } = setUp();
     const bytes = Uint8Array.of(1, 2);
     const sink = await worker;
     sink.frames([{ kind: "labelled", connection: 1, project: "p" }, data(bytes)]);
     bytes.fill(9); // The worker reuses its buffers.
     sink.event({ kind: "worker_restarted", port: 1 });
+    assert.equal(serves(), 0, "clients wait");
     assert.equal(await early.attach(reader), running);
+    assert.equal(serves(), 1);
     sink.frames([data(Uint8Array.of(3))]);
     sink.event({ kind: "port_lost", message: "x" });
     assert.deepEqual(heard, [

@@ -88,6 +88,19 @@ describe("startProxy()", () => {
     again.destroy();
   });
 
+  it("serves clients once serve() is called, and after a restart at once", async () => {
+    const port = await listenTls(cleanup, (socket) => socket.on("data", () => socket.write(answerOnce)));
+    const proxy = await openProxy(cleanup, { holdMs: 60_000 });
+    const waiting = tlsThrough(proxy.port, port);
+    while (proxy.counters().accepted === 0) await proxy.ping(5_000);
+    assert.equal(proxy.counters().intercepted, 0, "it was accepted and not served");
+    proxy.serve();
+    (await waiting).destroy();
+    proxy.restart();
+    await proxy.happened((event) => event.kind === "worker_restarted");
+    (await tlsThrough(proxy.port, port)).destroy();
+  });
+
   it("probe() tests the worker, not only the port", async () => {
     const proxy = await openProxy(cleanup);
     assert.equal(await proxy.probe(5_000), true);
@@ -333,7 +346,7 @@ describe("a main thread that is behind", () => {
         },
         event() {},
       },
-      { thread },
+      { startThread: () => thread },
     );
     post({ kind: "ready", port: 1 });
     const lastPing = () =>

@@ -1,15 +1,24 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import fc from "fast-check";
 import type { TapFrame } from "../../../daemon/proxy/tap-frames.ts";
 import {
   createTapLog,
   type LoggedConnection,
   readTapBatch,
+  readTapEntry,
   type TapBatch,
+  type TapLog,
+  type TapMemory,
 } from "../../../daemon/proxy/tap-log.ts";
 
-function openLog(maxBacklogBytes = 1e9, flushMs = 1_000_000) {
+const logs: TapLog[] = [];
+// Their timers would keep this process alive.
+after(() => {
+  for (const log of logs) log.flush();
+});
+
+function openLog(maxBacklogBytes = 1e9, flushMs = 1_000_000, memory?: TapMemory) {
   const batches: TapBatch[] = [];
   const acknowledged = new Int32Array(new SharedArrayBuffer(8));
   let lost = 0;
@@ -18,10 +27,12 @@ function openLog(maxBacklogBytes = 1e9, flushMs = 1_000_000) {
     acknowledged,
     maxBacklogBytes,
     flushMs,
+    memory,
     onLost: () => {
       lost += 1;
     },
   });
+  logs.push(log);
   return {
     log,
     batches,
@@ -31,6 +42,31 @@ function openLog(maxBacklogBytes = 1e9, flushMs = 1_000_000) {
       log.flush();
       return batches.flatMap(readTapBatch);
     },
+  };
+}
+
+/** Memory of a process's log, with what was written. */
+function createMemory() {
+  const entries: Uint8Array<ArrayBuffer>[] = [];
+  const read = [0, 0];
+  let [announced, checks, hasRoom] = [0, 0, true];
+  const memory: TapMemory = {
+    write(entry) {
+      if (hasRoom) entries.push(Uint8Array.from(entry));
+      return hasRoom;
+    },
+    announce: () => void (announced += 1),
+    readProgress: (counts) => counts.set(read),
+    checkReader: () => void (checks += 1),
+  };
+  return {
+    memory,
+    announced: () => announced,
+    checks: () => checks,
+    frames: () => entries.flatMap((entry) => readTapEntry(entry).frames),
+    setRoom: (has: boolean) => void (hasRoom = has),
+    acknowledge: (bytes: number, announcements: number) =>
+      void read.splice(0, 2, (read[0] ?? 0) + bytes, (read[1] ?? 0) + announcements),
   };
 }
 
@@ -77,8 +113,15 @@ describe("createTapLog()", () => {
   // Planted bug that this found: a chunk's second piece copied from the chunk's start.
   it("returns the frames in order through readTapBatch(), across batches", () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-        const { log, frames } = openLog();
+      fc.property(fc.array(step, { maxLength: 30 }), fc.boolean(), (steps, isProcess) => {
+        const shared = isProcess ? createMemory() : undefined;
+        const opened = openLog(1e9, 1_000_000, shared?.memory);
+        const { log } = opened;
+        const frames = () => {
+          const posted = opened.frames();
+          assert.ok(shared === undefined || posted.length === 0);
+          return shared?.frames() ?? posted;
+        };
         const connections = [1, 2, 3].map(connection);
         const expected: TapFrame[] = [];
         for (const [index, each] of steps.entries()) {
@@ -187,6 +230,94 @@ describe("createTapLog()", () => {
     }
     assert.ok(sent > 2 ** 32);
     assert.equal(one.lost, false);
+  });
+});
+
+describe("createTapLog() of a process", () => {
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const kinds = (frames: readonly TapFrame[]) => frames.map(({ kind, connection: id }) => `${kind} ${id}`);
+
+  it("writes the bytes of a response and its end at once, with all frames before them", () => {
+    const { memory, frames } = createMemory();
+    const { log } = openLog(1e9, 1_000_000, memory);
+    const [one, two] = [connection(1), connection(2)];
+    log.note({ kind: "labelled", connection: 1, project: "p" });
+    log.data(one, "request", Uint8Array.of(1));
+    assert.deepEqual(frames(), []);
+    log.data(two, "response", Uint8Array.of(2, 3));
+    assert.deepEqual(kinds(frames()), ["labelled 1", "data 1", "data 2"]);
+    const [, , data] = frames();
+    assert.ok(data?.kind === "data");
+    assert.deepEqual([...data.bytes], [2, 3]);
+    log.ended(two, "response");
+    assert.deepEqual(kinds(frames()), ["labelled 1", "data 1", "data 2", "ended 2"]);
+  });
+
+  it("announces what it wrote as a log of a thread is posted: together, and not while the reader is behind", async () => {
+    const { memory, announced, acknowledge } = createMemory();
+    const { log } = openLog(1e9, 1, memory);
+    const open = connection(1);
+    log.data(open, "response", Uint8Array.of(1));
+    log.data(open, "response", Uint8Array.of(2));
+    assert.equal(announced(), 0);
+    await turn();
+    assert.equal(announced(), 1);
+    for (let each = 0; each < 40; each += 1) {
+      log.data(open, "response", Uint8Array.of(each));
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    assert.equal(announced(), 5);
+    acknowledge(0, 5);
+    while (announced() === 5) await new Promise((resolve) => setTimeout(resolve, 1));
+    log.flush();
+    assert.equal(announced(), 6, "everything was announced");
+  });
+
+  it("posts a copy while the memory has no room, after what it wrote before", () => {
+    const { memory, frames, announced, setRoom } = createMemory();
+    const { log, batches } = openLog(1e9, 1_000_000, memory);
+    const [one, bytes] = [connection(1), Uint8Array.from({ length: 100_000 }, (_, at) => at * 3)];
+    log.data(one, "response", Uint8Array.of(1));
+    setRoom(false);
+    log.data(one, "response", bytes);
+    log.note({ kind: "labelled", connection: 1, project: "p" });
+    log.data(one, "response", bytes.subarray(0, 10));
+    log.flush();
+    assert.equal(announced(), 1);
+    assert.equal(frames().length, 1);
+    const [batch] = batches;
+    assert.equal(batch?.isReusable, false);
+    assert.deepEqual(summary(readTapBatch(batch as TapBatch)), [
+      `data 1 response ${Buffer.from(bytes).toString("hex")}`,
+      "labelled 1  ",
+      `data 1 response ${Buffer.from(bytes.subarray(0, 10)).toString("hex")}`,
+    ]);
+    setRoom(true);
+    log.data(one, "response", Uint8Array.of(4));
+    assert.equal(frames().length, 2);
+  });
+
+  it("drops data beyond the backlog, until the memory says that it was read", () => {
+    const { memory, acknowledge } = createMemory();
+    const { log, lost } = openLog(100_000, 1_000_000, memory);
+    const chunk = new Uint8Array(60_000);
+    log.data(connection(1), "response", chunk);
+    log.data(connection(2), "response", chunk);
+    log.data(connection(3), "response", chunk);
+    assert.equal(lost(), 1);
+    acknowledge(120_000, 0);
+    log.data(connection(4), "response", chunk);
+    assert.equal(lost(), 1);
+  });
+
+  it("checks before each piece of a response that the reader lives", () => {
+    const { memory, checks } = createMemory();
+    const { log } = openLog(1e9, 1_000_000, memory);
+    log.data(connection(1), "request", Uint8Array.of(1));
+    assert.equal(checks(), 0);
+    log.data({ ...connection(1), lost: true }, "response", Uint8Array.of(1));
+    log.data(connection(1), "response", Uint8Array.of(1));
+    assert.equal(checks(), 2);
   });
 });
 

@@ -1,0 +1,99 @@
+import process from "node:process";
+import {
+  MessageChannel,
+  type MessagePort,
+  parentPort,
+  type Transferable,
+  workerData,
+} from "node:worker_threads";
+
+/**
+ * A message between a process and its parent, by `process.send()`: a message of the thread; the same with a port in its field
+ * `port`; a message of that port; the end of that port; an error that ends the process.
+ */
+export type ProcessMessage =
+  | readonly ["message", unknown]
+  | readonly ["message_with_port", unknown, number]
+  | readonly ["port_message", unknown, number]
+  | readonly ["port_closed", null, number]
+  | readonly ["error", string];
+
+/** What a thread, or a process in its place, knows of its parent. */
+export interface ThreadPort<Received, Sent> {
+  /** Whether this is a process of its own, which shares no memory with its parent and gets copies of all messages. */
+  readonly isProcess: boolean;
+  readonly data: unknown;
+  /** Resolves with the first message. Later ones wait for `listen()`. */
+  readonly first: Promise<Received>;
+  listen(handler: (message: Received) => void): void;
+  post(message: Sent, transfer?: readonly Transferable[]): void;
+}
+
+/** Opens the port of this thread to its parent, or of this process if `startProcessThread()` started it. Call it once. */
+export function openThreadPort<Received, Sent>(): ThreadPort<Received, Sent> {
+  const first = Promise.withResolvers<Received>();
+  const waiting: Received[] = [];
+  let isFirst = true;
+  let handler = (message: Received): void => void waiting.push(message);
+  const receive = (message: Received) => {
+    if (!isFirst) return handler(message);
+    isFirst = false;
+    first.resolve(message);
+  };
+  const common = {
+    first: first.promise,
+    listen(listener: (message: Received) => void) {
+      handler = listener;
+      for (const message of waiting.splice(0)) listener(message);
+    },
+  };
+  const parent = parentPort;
+  if (parent !== null) {
+    parent.on("message", receive);
+    return {
+      ...common,
+      isProcess: false,
+      data: workerData,
+      post: (message, transfer = []) => parent.postMessage(message, transfer),
+    };
+  }
+  if (process.send === undefined)
+    throw new Error("this module runs in a thread or a process of the meter only");
+  receiveFromParent(receive as (message: unknown) => void);
+  return {
+    ...common,
+    isProcess: true,
+    data: JSON.parse(process.argv[2] ?? "null"),
+    post: (message) => sendToParent(["message", message]),
+  };
+}
+
+/** A parent that has ended does not matter: `disconnect` follows. */
+const sendToParent = (message: ProcessMessage) => void process.send?.(message, undefined, {}, () => {});
+
+/** Receives the messages of the parent, and ends with it. */
+function receiveFromParent(receive: (message: unknown) => void): void {
+  const ports = new Map<number, MessagePort>();
+  process.on("message", (message: ProcessMessage) => {
+    const [kind, content, id] = message;
+    if (kind === "message") receive(content);
+    else if (kind === "message_with_port") {
+      const { port1, port2 } = new MessageChannel();
+      ports.set(id, port2);
+      port2.on("message", (sent) => sendToParent(["port_message", sent, id]));
+      receive({ ...(content as object), port: port1 });
+    } else if (kind === "port_message") ports.get(id)?.postMessage(content);
+    else if (kind === "port_closed") {
+      ports.get(id)?.close();
+      ports.delete(id);
+    }
+  });
+  process.on("disconnect", () => process.exit());
+  // A terminal and a service manager send these to all processes. The parent decides when this one ends.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
+  process.on("uncaughtException", (error) => {
+    process.send?.(["error", `${error.name}: ${error.message}`] satisfies ProcessMessage, undefined, {}, () =>
+      process.exit(1),
+    );
+  });
+}
