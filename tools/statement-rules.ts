@@ -9,6 +9,7 @@ export interface Violation {
     | "unbound"
     | "write_in_with"
     | "insert_select"
+    | "pulled_insert"
     | "volatile_insert"
     | "mutable_update"
     | "cast_of_set"
@@ -187,7 +188,14 @@ function checkInsert(query: Node, found: Violation[]): void {
   const table = String((query.relation as Node).relname);
   const select = isNode(query.selectStmt) ? ((query.selectStmt.SelectStmt ?? {}) as Node) : {};
   const values = listOf(select.valuesLists);
-  if (values.length === 0 && isDistributed(table)) found.push({ rule: "insert_select", subject: table });
+  if (values.length === 0 && isDistributed(table)) {
+    found.push({ rule: "insert_select", subject: table });
+    // Then the coordinator runs the query, and sends its rows to the shard.
+    const isPulled = !sourcesOf("SelectStmt", select).some(
+      (each) => each.table !== null && isDistributed(each.table),
+    );
+    if (isPulled) found.push({ rule: "pulled_insert", subject: table });
+  }
   for (const name of callsIn(query)) {
     if (VOLATILE.has(name) && isDistributed(table))
       found.push({ rule: "volatile_insert", subject: `${name} into ${table}` });

@@ -28,12 +28,13 @@ const noConnection = /^(?:E[A-Z]+|CONNECTION_[A-Z]+|CONNECT_TIMEOUT)$/;
 /** Converts what a driver threw to the port's error. */
 export function toDatabaseError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
-  const { code, constraint_name, constraint } = (error ?? {}) as Record<string, unknown>;
+  const { code, constraint_name, constraint, message } = (error ?? {}) as Record<string, unknown>;
   const word = typeof code === "string" ? code : null;
-  const rule = constraint_name ?? constraint;
+  // A cluster states the constraint of a shard only in the message.
+  const rule = constraint_name ?? constraint ?? /constraint "([^"]+)"/.exec(String(message))?.[1];
   return new DatabaseError(reasonOf(word), {
     code: word,
-    // On a cluster, the name ends in the number of its shard.
+    // There, the name ends in the number of its shard.
     constraint: typeof rule === "string" ? rule.replace(/_\d{6,}$/, "") : null,
     cause: error,
   });

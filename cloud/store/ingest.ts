@@ -122,7 +122,8 @@ function inputOf(rows: readonly StoredRequest[], columns: readonly RequestColumn
 /**
  * Inserts rows, and adds those that were not there yet to the rollups and to a seal. Returns their ids.
  *
- * Each statement names its workspace and depends on no other one's changes, so that a cluster runs it on one shard.
+ * Each statement names its workspace and depends on no other one's changes, so that a cluster runs it on one shard. The query of an insert
+ * reads the workspace's row, since a cluster otherwise runs it on the coordinator, at twice the work (docs/cluster.md).
  */
 async function insertRows(
   trx: Transaction<CloudSchema>,
@@ -133,7 +134,8 @@ async function insertRows(
   const sorted = sortedById(rows);
   const { rows: results } = await sql<{ request_id: string }>`
     insert into requests (workspace_id, ${sql.raw(COLUMNS)})
-    select ${workspaceId}::uuid, ${sql.raw(COLUMNS)} from (${inputOf(sorted, ALL)}) as input
+    select w.workspace_id, ${sql.raw(COLUMNS)} from workspaces w cross join (${inputOf(sorted, ALL)}) as input
+    where w.workspace_id = ${workspaceId}::uuid
     order by request_id
     on conflict (workspace_id, request_id) do nothing
     returning request_id`.execute(trx);

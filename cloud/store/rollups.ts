@@ -82,7 +82,7 @@ interface RollupTable {
 
 const KEY = { machine_id: "uuid", user_id: "text", project: "text", provider: "text", model: "text" };
 
-/** The statements that add changes to a rollup: `$1` is the workspace, `$2` the changes as JSON. */
+/** The statements that add changes to a rollup: `$1` is the workspace, `$2` the changes as JSON. They read its row as `insertRows()` does. */
 const ADD = {
   hours: additionTo({
     table: "usage_hourly",
@@ -111,8 +111,9 @@ function additionTo({ table, key, sums }: RollupTable): string {
     ...sums.map((sum) => `${sum} numeric`),
   ];
   return `insert into ${table} (workspace_id, ${keys}, ${sums.join(", ")})
-    select $1::uuid, ${keys}, ${sums.join(", ")}
-    from json_to_recordset($2::text::json) as changes (${columns.join(", ")})
+    select w.workspace_id, ${keys}, ${sums.join(", ")}
+    from workspaces w cross join json_to_recordset($2::text::json) as changes (${columns.join(", ")})
+    where w.workspace_id = $1::uuid
     order by ${keys}
     on conflict (workspace_id, ${keys}) do update set
       ${sums.map((sum) => `${sum} = ${table}.${sum} + excluded.${sum}`).join(", ")}`;

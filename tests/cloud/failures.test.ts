@@ -64,6 +64,8 @@ describeOnPostgres("the cloud, when the database fails", (engine) => {
     const first = record(id, { prompt_tokens: 1 });
     await rig.call("POST", PATH, workspace.token, batch(first));
     // Another transaction takes the two locks in the other order: the rollup's row first, then the request's.
+    // On a cluster, transactions wait on the workers.
+    const activity = engine.name === "citus" ? "citus_stat_activity" : "pg_stat_activity";
     let filling: ReturnType<typeof rig.call> | undefined;
     const other = rig.db.transaction().execute(async (trx) => {
       await sql`update usage_hourly set requests = requests where hour = ${hour}::timestamptz`.execute(trx);
@@ -71,7 +73,7 @@ describeOnPostgres("the cloud, when the database fails", (engine) => {
       for (let waiting = false; !waiting; ) {
         const { rows } = await sql<{
           n: string;
-        }>`select count(*) as n from pg_stat_activity
+        }>`select count(*) as n from ${sql.raw(activity)}
           where datname = current_database() and wait_event_type = 'Lock'`.execute(rig.db);
         waiting = rows[0]?.n !== "0";
       }

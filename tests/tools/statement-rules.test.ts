@@ -49,7 +49,14 @@ const ROWS: readonly (readonly [statement: string, broken: readonly string[]])[]
     "insert into machines as m (workspace_id) values ($1) on conflict do update set label = convert_to(m.label || (m.n + 1), 'UTF8')",
     ["mutable_update convert_to into machines", "mutable_update || into machines"],
   ],
-  ["insert into machines (workspace_id) select $1::uuid from (select 1) as one", ["insert_select machines"]],
+  [
+    "insert into machines (workspace_id) select $1::uuid from (select 1) as one",
+    ["insert_select machines", "pulled_insert machines"],
+  ],
+  [
+    "insert into machines (workspace_id) select w.workspace_id from workspaces w cross join (select 1) as one where w.workspace_id = $1",
+    ["insert_select machines"],
+  ],
   [
     "with i as (insert into organisations (name) values ('x') returning 1) select * from i",
     ["write_in_with i"],

@@ -14,7 +14,7 @@ const FAILURES: [statement: string, reason: string][] = [
   ["select 1 / 0", "invalid_value"],
   ["select 'x'::uuid", "invalid_value"],
   ["select 99999999999::integer", "invalid_value"],
-  ["insert into machines (workspace_id) values (null)", "constraint"],
+  ["insert into organisations (organisation_id) values (null)", "constraint"],
   ["select * from nothing_of_that_name", "other"],
   ["do $$ begin raise exception using errcode = '40001'; end $$", "conflict"],
   ["do $$ begin raise exception using errcode = '40P01'; end $$", "conflict"],

@@ -4,7 +4,7 @@ import { openPostgres } from "../../../adapters/postgres/postgres-server.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
 
 /** A node of a cluster. */
-interface ClusterNode {
+export interface ClusterNode {
   readonly host: string;
   readonly port: number;
   readonly isCoordinator: boolean;
@@ -13,10 +13,7 @@ interface ClusterNode {
 /** Creates a database with the extension on every node of the cluster that a URL names, and joins them. Returns its URL. */
 export async function createClusterDatabase(url: string, name: string): Promise<string> {
   const nodes = await readNodes(url);
-  for (const node of nodes) {
-    await onNode(urlOf(url, node), (db) => sql.raw(`create database ${name}`).execute(db));
-    await onNode(urlOf(url, node, name), (db) => sql`create extension citus`.execute(db));
-  }
+  for (const node of nodes) await createNodeDatabase(url, node, name);
   const made = new URL(url);
   made.pathname = `/${name}`;
   await onNode(made.href, async (db) => {
@@ -30,15 +27,24 @@ export async function createClusterDatabase(url: string, name: string): Promise<
   return made.href;
 }
 
+/** Creates the database with the extension on one node. */
+export async function createNodeDatabase(url: string, node: ClusterNode, name: string): Promise<void> {
+  await onNode(urlOf(url, node), (db) => sql.raw(`create database ${name}`).execute(db));
+  await onNode(urlOf(url, node, name), (db) => sql`create extension citus`.execute(db));
+}
+
+/** Drops the database on one node. */
+export async function dropNodeDatabase(url: string, node: ClusterNode, name: string): Promise<void> {
+  await onNode(urlOf(url, node), (db) => sql.raw(`drop database ${name} with (force)`).execute(db));
+}
+
 /** Drops such a database on every node. */
 export async function dropClusterDatabase(url: string, name: string): Promise<void> {
-  for (const node of await readNodes(url)) {
-    await onNode(urlOf(url, node), (db) => sql.raw(`drop database ${name} with (force)`).execute(db));
-  }
+  for (const node of await readNodes(url)) await dropNodeDatabase(url, node, name);
 }
 
 /** Lists the nodes, the coordinator first, by the addresses at which they reach each other. */
-async function readNodes(url: string): Promise<readonly ClusterNode[]> {
+export async function readNodes(url: string): Promise<readonly ClusterNode[]> {
   const { rows } = await onNode(url, (db) =>
     sql<ClusterNode>`select nodename as host, nodeport as port, groupid = 0 as "isCoordinator"
       from pg_dist_node where isactive order by groupid`.execute(db),
@@ -56,7 +62,8 @@ function urlOf(url: string, { host, port }: ClusterNode, database?: string): str
   return node.href;
 }
 
-async function onNode<T>(url: string, work: (db: CloudDatabase) => Promise<T>): Promise<T> {
+/** Runs work on a connection of its own. */
+export async function onNode<T>(url: string, work: (db: CloudDatabase) => Promise<T>): Promise<T> {
   const db = openCloudDatabase(openPostgres(url, systemClock, { maxConnections: 1, statementTimeoutMs: 0 }));
   try {
     return await work(db);

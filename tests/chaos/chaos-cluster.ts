@@ -1,0 +1,318 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import process from "node:process";
+import { setTimeout as delay } from "node:timers/promises";
+import { sql } from "kysely";
+import { systemClock } from "../../adapters/clock/system-clock.ts";
+import { sha256 } from "../../adapters/crypto/node-crypto.ts";
+import { openPostgres } from "../../adapters/postgres/postgres-server.ts";
+import { makeBatches } from "../../bench/ingest/records.ts";
+import { verifyWorkspaceLedgers } from "../../cloud/ledger/verify-ledgers.ts";
+import { distributeCloud } from "../../cloud/store/distribute.ts";
+import { migrateCloud } from "../../cloud/store/migrate.ts";
+import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
+import {
+  type ClusterNode,
+  createClusterDatabase,
+  createNodeDatabase,
+  dropClusterDatabase,
+  dropNodeDatabase,
+  onNode,
+  readNodes,
+} from "../cloud/kit/citus-cluster.ts";
+import { startCloudProcess } from "../cloud/kit/cloud-process.ts";
+import { newDatabaseName } from "../cloud/kit/engines.ts";
+import { addSenders, type Sender } from "../cloud/kit/senders.ts";
+import { createSeededRandom, type SeededRandom } from "../simulation/seeded-random.ts";
+
+/** What happens to the cluster. */
+export const EVENTS = ["add_worker", "kill_worker", "kill_coordinator", "move_shard", "isolate"] as const;
+export type ClusterEvent = (typeof EVENTS)[number];
+
+/** The options of a run. */
+export interface ClusterChaos {
+  /** The coordinator, as a superuser. */
+  readonly url: string;
+  readonly rounds: number;
+  readonly seed: string;
+  readonly events: readonly ClusterEvent[];
+  readonly workspaces: number;
+  /** Shell commands that end a node at once and start it again; NODE_HOST and NODE_PORT name it. Null: nodes are not killed. */
+  readonly kill: string | null;
+  readonly start: string | null;
+  /** A node that is not part of the cluster yet, for `add_worker`. */
+  readonly spare: ClusterNode | null;
+}
+
+/** The result of a run. */
+export interface ClusterResult {
+  readonly seed: string;
+  readonly events: Readonly<Partial<Record<ClusterEvent, number>>>;
+  /** Events that the cluster refused, with its message. */
+  readonly refused: readonly string[];
+  /** Records whose batch was answered 200. */
+  readonly acknowledged: number;
+  /** Answers by status; 0: no answer. */
+  readonly answers: Readonly<Record<string, number>>;
+  /** Acknowledged records that are not stored. Must be 0. */
+  readonly missing: number;
+  /** Stored rows that were not sent, or are stored twice. Must be 0. */
+  readonly surplus: number;
+  /** Workspaces whose records, seals and rollups differ. Must be empty. */
+  readonly faults: readonly string[];
+  /** The longest time that a machine waited for an acknowledgement, milliseconds. */
+  readonly longestWaitMs: number;
+}
+
+/** Records in a batch. */
+const BATCH = 25;
+/** Machines of each workspace. */
+const MACHINES = 2;
+/** The longest time between two events, milliseconds. */
+const CALM_MS = 4_000;
+/** How long a killed node is down, milliseconds. */
+const DOWN_MS = 1_500;
+
+/** How often a node is started, once a second, until it starts. */
+const START_ATTEMPTS = 30;
+
+/** What the machines of one workspace sent. */
+interface Sent {
+  readonly workspaceId: string;
+  readonly senders: readonly Sender[];
+  readonly acknowledged: Set<string>;
+}
+
+/** Whether every acknowledged record is stored once, and every total is the sum of its records. */
+export function isExact({ missing, surplus, faults, acknowledged, answers }: ClusterResult): boolean {
+  const unexpected = Object.keys(answers).filter((status) => !["0", "200", "429", "503"].includes(status));
+  return missing === 0 && surplus === 0 && faults.length === 0 && acknowledged > 0 && unexpected.length === 0;
+}
+
+/**
+ * Runs the cloud on a distributed database of its own, lets machines send batches as daemons do, and lets things happen to the cluster.
+ * Then every batch is sent until it is acknowledged, and what is stored is compared with what was acknowledged.
+ */
+export async function runClusterChaos(
+  chaos: ClusterChaos,
+  tell: (line: string) => void,
+): Promise<ClusterResult> {
+  const random = createSeededRandom(chaos.seed);
+  const name = newDatabaseName();
+  const url = await createClusterDatabase(chaos.url, name);
+  const db = openCloudDatabase(openPostgres(url, systemClock, { statementTimeoutMs: 0 }));
+  await migrateCloud(db, Date.now());
+  const outcome = await distributeCloud(db);
+  if (outcome.kind !== "distributed") throw new Error(`the cluster can't be used: ${outcome.kind}`);
+  // The look-ups of sent records use connections that know the database's settings.
+  await db.destroy();
+  const owner = openCloudDatabase(openPostgres(url, systemClock, { statementTimeoutMs: 0 }));
+  const tenants: Sent[] = [];
+  for (let at = 0; at < chaos.workspaces; at += 1) {
+    tenants.push({ ...(await addSenders(owner, MACHINES, Date.now())), acknowledged: new Set() });
+  }
+  await owner.destroy();
+  const cloud = await startCloudProcess({
+    env: {
+      DATABASE_URL: url,
+      METER_CLOUD_LIMITS_KEY_PER_MINUTE: "1000000",
+    },
+  });
+  const traffic = { isOver: false, answers: {} as Record<string, number>, longestWaitMs: 0 };
+  const counts: Partial<Record<ClusterEvent, number>> = {};
+  const refused: string[] = [];
+  try {
+    const senders = tenants.flatMap((sent, at) =>
+      sent.senders.map((sender, machine) =>
+        sendBatches(cloud.url, sender, sent, traffic, createSeededRandom(`${chaos.seed} ${at} ${machine}`)),
+      ),
+    );
+    for (let round = 1; round <= chaos.rounds; round += 1) {
+      await delay(random.integer(500, CALM_MS));
+      const possible = chaos.events.filter(
+        (each) => each !== "add_worker" || counts.add_worker === undefined,
+      );
+      const event = possible[(round - 1) % possible.length] as ClusterEvent;
+      const tenant = random.pick(tenants);
+      const error = await happen(event, chaos, url, tenant.workspaceId, random).catch((reason: unknown) =>
+        describeError(reason),
+      );
+      if (typeof error === "string") refused.push(`${event}: ${error}`);
+      else counts[event] = (counts[event] ?? 0) + 1;
+      const sum = tenants.reduce((total, { acknowledged }) => total + acknowledged.size, 0);
+      tell(
+        `round ${round}: ${event}${typeof error === "string" ? ` refused: ${error}` : ""}; ${sum} records`,
+      );
+    }
+    await delay(CALM_MS);
+    traffic.isOver = true;
+    await Promise.all(senders);
+    tell("every batch is acknowledged; comparing");
+    const compared = await compare(url, tenants);
+    return {
+      seed: chaos.seed,
+      events: counts,
+      refused,
+      acknowledged: tenants.reduce((total, { acknowledged }) => total + acknowledged.size, 0),
+      answers: traffic.answers,
+      ...compared,
+      longestWaitMs: Math.round(traffic.longestWaitMs),
+    };
+  } finally {
+    traffic.isOver = true;
+    await cloud.end("SIGKILL");
+    if (chaos.spare !== null) await dropNodeDatabase(chaos.url, chaos.spare, name).catch(() => {});
+    await dropClusterDatabase(chaos.url, name).catch(() => {});
+  }
+}
+
+/** Sends batch after batch as a daemon does: each until it is acknowledged. Some are sent again later. */
+async function sendBatches(
+  url: string,
+  { token }: Sender,
+  sent: Sent,
+  traffic: { isOver: boolean; readonly answers: Record<string, number>; longestWaitMs: number },
+  random: SeededRandom,
+): Promise<void> {
+  const seed = random.integer(1, 2 ** 30);
+  for (let at = 0; !traffic.isOver; at += 1) {
+    const [records = []] = makeBatches(1, BATCH, Date.now(), seed + at);
+    // First without its count, which a repetition then fills in.
+    const lacking = records.map((record) => ({ ...record, thinking_tokens: null }));
+    for (const batch of random.integer(1, 10) <= 3 ? [lacking, records] : [records]) {
+      const startedAt = performance.now();
+      for (;;) {
+        const status = await send(url, token, batch);
+        traffic.answers[status] = (traffic.answers[status] ?? 0) + 1;
+        if (status === 200) break;
+        await delay(100);
+      }
+      traffic.longestWaitMs = Math.max(traffic.longestWaitMs, performance.now() - startedAt);
+      for (const { request_id } of batch) sent.acknowledged.add(String(request_id));
+    }
+    await delay(random.integer(0, 40));
+  }
+}
+
+async function send(url: string, token: string, records: readonly object[]): Promise<number> {
+  try {
+    const answer = await fetch(`${url}/v1/requests/batch`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ daemon_version: "0.4.0", records }),
+    });
+    const { accepted, duplicates, rejected } = (await answer.json()) as Record<string, unknown>;
+    const isWhole = Number(accepted) + Number(duplicates) === records.length && !Number(rejected);
+    return answer.status === 200 && !isWhole ? 418 : answer.status;
+  } catch {
+    return 0;
+  }
+}
+
+/** Lets one event happen, and returns when it is over. */
+async function happen(
+  event: ClusterEvent,
+  { url: server, kill, start, spare }: ClusterChaos,
+  url: string,
+  workspaceId: string,
+  random: SeededRandom,
+): Promise<void> {
+  const nodes = await readNodes(url);
+  const workers = nodes.filter(({ isCoordinator }) => !isCoordinator);
+  switch (event) {
+    case "kill_worker":
+    case "kill_coordinator": {
+      if (kill === null || start === null) throw new Error("no commands kill and start nodes");
+      const node = event === "kill_worker" ? random.pick(workers) : nodes[0];
+      if (node === undefined) throw new Error("the cluster has no such node");
+      await runCommand(kill, node);
+      await delay(DOWN_MS);
+      await startAgain(start, node);
+      return;
+    }
+    case "move_shard":
+      return await onNode(url, async (db) => {
+        const { rows } = await sql<{ shardid: string; nodename: string; nodeport: number }>`
+          select s.shardid::text, s.nodename, s.nodeport from citus_shards s
+          where s.table_name = 'workspaces'::regclass
+            and s.shardid = get_shard_id_for_distribution_column('workspaces', ${workspaceId}::uuid)`.execute(
+          db,
+        );
+        const [shard] = rows;
+        const target = workers.find(({ host, port }) => host !== shard?.nodename || port !== shard?.nodeport);
+        if (shard === undefined || target === undefined) throw new Error("no other worker");
+        const mode = random.pick(["force_logical", "block_writes"]);
+        await sql`select citus_move_shard_placement(${shard.shardid}::bigint, ${shard.nodename}, ${shard.nodeport}::integer,
+          ${target.host}, ${target.port}::integer, shard_transfer_mode => ${mode}::text::citus.shard_transfer_mode)`.execute(
+          db,
+        );
+      });
+    case "add_worker": {
+      if (spare === null) throw new Error("there is no node to add");
+      const { host, port } = spare;
+      await createNodeDatabase(server, spare, new URL(url).pathname.slice(1));
+      await onNode(url, async (db) => {
+        await sql`select citus_add_node(${host}, ${port}::integer)`.execute(db);
+        await sql`select citus_rebalance_start()`.execute(db);
+        await sql`select citus_rebalance_wait()`.execute(db);
+      });
+      return;
+    }
+    case "isolate":
+      return await onNode(url, async (db) => {
+        await sql`select isolate_tenant_to_new_shard('workspaces', ${workspaceId}::uuid, 'CASCADE',
+          shard_transfer_mode => 'block_writes')`.execute(db);
+      });
+  }
+}
+
+/** Starts a node. That fails while processes of the killed one still end. */
+async function startAgain(command: string, node: ClusterNode): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await runCommand(command, node);
+    } catch (error) {
+      if (attempt === START_ATTEMPTS) throw error;
+      await delay(1_000);
+    }
+  }
+}
+
+async function runCommand(command: string, { host, port }: ClusterNode): Promise<void> {
+  const env = { ...process.env, NODE_HOST: host, NODE_PORT: String(port) };
+  const child = spawn("sh", ["-c", command], { env, stdio: "ignore" });
+  const [code] = (await once(child, "exit")) as [number | null];
+  if (code !== 0) throw new Error(`the command for ${host}:${port} ended with ${code}: ${command}`);
+}
+
+function describeError(reason: unknown): string {
+  const cause = reason instanceof Error && reason.cause instanceof Error ? reason.cause : reason;
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+/** Compares what is stored with what was acknowledged, and every total with the sum of its records. */
+async function compare(
+  url: string,
+  tenants: readonly Sent[],
+): Promise<Pick<ClusterResult, "missing" | "surplus" | "faults">> {
+  return await onNode(url, async (db: CloudDatabase) => {
+    let [missing, surplus] = [0, 0];
+    const faults: string[] = [];
+    for (const { workspaceId, acknowledged } of tenants) {
+      const rows = await db
+        .selectFrom("requests")
+        .select("request_id")
+        .where("workspace_id", "=", workspaceId)
+        .execute();
+      const stored = new Set(rows.map(({ request_id }) => request_id));
+      missing += [...acknowledged].filter((id) => !stored.has(id)).length;
+      surplus += rows.length - [...stored].filter((id) => acknowledged.has(id)).length;
+      const verdict = await verifyWorkspaceLedgers(db, workspaceId, null, sha256);
+      if (!verdict.ok) faults.push(`${workspaceId}: ${JSON.stringify(verdict.costs)}`);
+    }
+    const { rows } = await sql<{ n: string }>`select count(*)::text as n from requests`.execute(db);
+    const sum = tenants.reduce((total, { acknowledged }) => total + acknowledged.size, 0);
+    if (Number(rows[0]?.n) !== sum) faults.push(`${rows[0]?.n} rows in all shards, ${sum} acknowledged`);
+    return { missing, surplus, faults };
+  });
+}
