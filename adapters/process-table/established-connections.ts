@@ -96,7 +96,10 @@ export function readLsofEstablished(output: string): EstablishedConnection[] {
     if (line.startsWith("p")) {
       pid = Number(line.slice(1));
       program = null;
-    } else if (line.startsWith("c")) program = line.slice(1);
+    } else if (line.startsWith("c")) {
+      // Some versions write a space of a name in hexadecimal.
+      program = line.slice(1).replaceAll("\\x20", " ");
+    }
     const [, address, port] = /^n.*->\[?([^\]]+?)\]?:(\d+)$/.exec(line) ?? [];
     if (address === undefined) return [];
     return [{ remoteAddress: plainAddress(address), remotePort: Number(port), pid, program }];

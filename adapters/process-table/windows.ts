@@ -53,9 +53,9 @@ export function splitCommandLine(line: string): string[] {
   return isWord ? [...words, word] : words;
 }
 
-/** Parses the output of the query below: one object or a list. Members that this user may not see are null. */
+/** Parses the output of the query below: one object or a list, after a mark of UTF-8 if there is one. Members that this user may not see are null. */
 export function readProcessList(output: string): Map<number, ProcessRow> {
-  const parsed: unknown = JSON.parse(output);
+  const parsed: unknown = JSON.parse(output.replace(/^\ufeff/, ""));
   const rows = new Map<number, ProcessRow>();
   for (const item of Array.isArray(parsed) ? parsed : [parsed]) {
     const {
