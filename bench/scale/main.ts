@@ -1,0 +1,35 @@
+/**
+ * `npm run bench:scale`: computes what one, three and thirty machines hold, and writes it into `docs/scale.md`. `--measure` first measures
+ * the processor time and disk of records on this machine (Linux, PostgreSQL 15; with a million records some minutes) and saves them in
+ * `bench/scale/measured.json`.
+ *
+ * `node bench/scale/main.ts [--measure] [--records 1000000]`
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { type Measured, measureCloud } from "./measure-cloud.ts";
+import { insertModel } from "./write-page.ts";
+
+const { values } = parseArgs({
+  options: {
+    measure: { type: "boolean", default: false },
+    records: { type: "string", default: "1000000" },
+  },
+});
+const measuredFile = join(import.meta.dirname, "measured.json");
+const page = join(import.meta.dirname, "../../docs/scale.md");
+
+if (values.measure) {
+  const measured = await measureCloud(Number(values.records), {
+    date: new Date().toISOString().slice(0, 10),
+    machine: `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim()}`,
+    loadBefore: Math.round((loadavg()[0] ?? 0) * 10) / 10,
+  });
+  writeFileSync(measuredFile, `${JSON.stringify(measured, null, 2)}\n`);
+  console.log(JSON.stringify(measured, null, 2));
+}
+const measured = JSON.parse(readFileSync(measuredFile, "utf8")) as Measured;
+writeFileSync(page, insertModel(readFileSync(page, "utf8"), measured));
