@@ -178,7 +178,7 @@ export const API_ROUTES = {
     answers: { 200: limitsUploadResponseSchema },
   },
   "POST /v1/daemon/coverage": {
-    summary: "Upload by hour how many calls the key's machine metered and missed, and when its daemon ran",
+    summary: "Upload how many calls the key's machine metered and missed in each hour, and when its daemon ran",
     caller: "key",
     maxBodyBytes: 2 * 1024 * 1024,
     body: coverageUploadSchema,
@@ -622,7 +622,7 @@ export const API_ROUTES = {
     answers: { 200: savedViewsSchema },
   },
   "POST /v1/workspaces/:ws/views": {
-    summary: "Save the state of a page under a name, for oneself or for the workspace",
+    summary: "Save the state of a page under a name, for the caller or for the workspace",
     caller: "person",
     workspace: {},
     body: newSavedViewSchema,
@@ -630,7 +630,7 @@ export const API_ROUTES = {
     refusals: [409],
   },
   "PATCH /v1/workspaces/:ws/views/:id": {
-    summary: "Rename a saved view, or share it or not: one's own, and as an administrator the shared ones",
+    summary: "Rename, share or unshare a saved view. Administrators can change shared views of others",
     caller: "person",
     workspace: {},
     body: savedViewPatchSchema,
@@ -638,7 +638,7 @@ export const API_ROUTES = {
     refusals: [409],
   },
   "DELETE /v1/workspaces/:ws/views/:id": {
-    summary: "Delete a saved view: one's own, and as an administrator the shared ones",
+    summary: "Delete a saved view. Administrators can delete shared views of others",
     caller: "person",
     workspace: {},
     answers: { 204: null },

@@ -3,20 +3,10 @@ import { after, before, it } from "node:test";
 import { HOUR_MS } from "../../../core/values/time.ts";
 import { type CoverageAnswer, coverageSchema } from "../../../core/wire/coverage.ts";
 import { parseWire } from "../../../core/wire/parse.ts";
-import {
-  batch,
-  type CloudRig,
-  createRig,
-  json,
-  record,
-  START,
-  type TestPerson,
-  type TestWorkspace,
-} from "../kit/cloud-rig.ts";
+import { batch, json, record, START } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
+import { HOSTILE, openTeamPages, type TeamPages } from "./pages.rig.ts";
 
-const config = { baseUrl: "http://127.0.0.1:8787", rateLimits: { perKey: 1e6, perUser: 1e6 } };
-const HOSTILE = `<script>alert(1)</script>"'&`;
 const HOUR = Math.floor(START / HOUR_MS) * HOUR_MS;
 const at = (hours: number) => new Date(HOUR + hours * HOUR_MS).toISOString();
 
@@ -38,15 +28,9 @@ const upload = (counts: Readonly<Record<string, number>>, hours = -2) => ({
 });
 
 describeOnEngines("the page of coverage", (engine) => {
-  let rig: CloudRig;
-  let app: ReturnType<CloudRig["app"]>;
-  let workspace: TestWorkspace;
-  let member: TestPerson;
+  let { rig, app, workspace, member, get, read } = {} as TeamPages;
   before(async () => {
-    rig = await createRig(engine, { config });
-    app = rig.app(config);
-    workspace = await rig.addWorkspace({ plan: "team" });
-    member = await rig.personIn(workspace, "member");
+    ({ rig, app, workspace, member, get, read } = await openTeamPages(engine));
     const admin = await rig.personIn(workspace, "workspaceAdmin");
     const machine = `/v1/workspaces/${workspace.id}/machines/${workspace.machineId}`;
     assert.equal((await rig.call("PATCH", machine, admin.token, { name: HOSTILE })).status, 204);
@@ -63,16 +47,8 @@ describeOnEngines("the page of coverage", (engine) => {
   });
   after(() => rig.close());
 
-  const get = async (of: TestWorkspace, { token }: TestPerson, path: string) =>
-    await app.request(`/w/${of.id}${path}`, { headers: { cookie: `session=${token}` } });
-  const read = async (of: TestWorkspace, person: TestPerson, path: string) => {
-    const answer = await get(of, person, path);
-    assert.equal(answer.status, 200, path);
-    return await answer.text();
-  };
-
   it("shows what was metered and missed, by machine, and when the meter was not running", async () => {
-    const page = await read(workspace, member, "/coverage?period=7d");
+    const page = await read("/coverage?period=7d");
     assert.match(page, /990 of 1,000 calls to providers were metered, last 7 days/);
     assert.match(page, /<dd class="value warn">99%<\/dd><dd>not every call<\/dd>/);
     assert.match(page, /<summary>10 requests to unknown paths<\/summary>/);
@@ -81,17 +57,14 @@ describeOnEngines("the page of coverage", (engine) => {
     // The chart has the calls by time, and when no machine ran.
     assert.match(page, /data-tip="2026-11-21 10:00: 1K\nMissed: 10\nMetered: 990"/);
     assert.match(page, />2026-11-21 07:00<\/a> \(not metering\)<\/th>/);
-    assert.match(
-      await read(workspace, member, "?period=7d"),
-      />2026-11-21 07:00<\/a> \(not metering\)<\/th>/,
-    );
+    assert.match(await read("?period=7d"), />2026-11-21 07:00<\/a> \(not metering\)<\/th>/);
     assert.match(page, /4 calls and connections to hosts that look like language model APIs/);
     assert.match(page, /<span class="warn">99%<\/span>/);
     // A kind that this version does not know is not named.
     assert.doesNotMatch(page, /constructor/);
     assert.ok(page.includes("&lt;script&gt;alert(1)&lt;/script&gt;") && !page.includes(HOSTILE));
     // Another period has neither.
-    const other = await read(workspace, member, "/coverage?from=2026-10-01&to=2026-10-02");
+    const other = await read("/coverage?from=2026-10-01&to=2026-10-02");
     assert.match(other, /No calls to providers/);
     assert.doesNotMatch(other, /not running/);
   });
@@ -107,7 +80,7 @@ describeOnEngines("the page of coverage", (engine) => {
       "/sessions",
       "/savings",
     ]) {
-      const page = await read(workspace, member, `${path}?period=7d`);
+      const page = await read(`${path}?period=7d`);
       assert.match(
         page,
         new RegExp(`<a href="/w/${workspace.id}/coverage\\?period=7d" class="">99%</a>`),
@@ -120,8 +93,8 @@ describeOnEngines("the page of coverage", (engine) => {
           path,
         );
     }
-    assert.match(await read(workspace, member, "/statement/2026-11"), /99%: 990 of 1,000 calls/);
-    const machines = await read(workspace, member, "/machines");
+    assert.match(await read("/statement/2026-11"), /99%: 990 of 1,000 calls/);
+    const machines = await read("/machines");
     assert.match(machines, /<span class="warn">99%<\/span><span class="sub">7 waiting<\/span>/);
     assert.match(machines, /not running for 3 h until <time/);
   });
@@ -169,7 +142,7 @@ describeOnEngines("the page of coverage", (engine) => {
       (await json(rig.call("POST", "/v1/requests/batch", other.token, batch(call())))).accepted,
       1,
     );
-    const silent = await read(other, person, "/coverage?period=7d");
+    const silent = await read("/coverage?period=7d", person, other);
     assert.match(silent, /How many calls were metered is unknown/);
     assert.match(silent, /<dd class="value ">–<\/dd><dd>unknown for 1 machine<\/dd>/);
     assert.match(
@@ -178,11 +151,11 @@ describeOnEngines("the page of coverage", (engine) => {
     );
     assert.match(silent, /Its coverage is unknown\..*meter cloud privacy show/s);
     assert.doesNotMatch(silent, /100%|nothing was missed|all with usage/);
-    const overview = await read(other, person, "?period=7d");
+    const overview = await read("?period=7d", person, other);
     assert.match(overview, /<dd>unknown for 1 machine<\/dd>/);
     assert.match(overview, /The coverage of 1 machine is unknown\. <a href/);
     assert.match(
-      await read(other, person, "/machines"),
+      await read("/machines", person, other),
       /<td class="desk"><span class="quiet">unknown<\/span>/,
     );
 
@@ -190,10 +163,10 @@ describeOnEngines("the page of coverage", (engine) => {
     const second = await rig.addMachine(other, "second");
     const token = await rig.addKey(other, { machineId: second });
     assert.equal((await rig.call("POST", "/v1/daemon/coverage", token, upload({ metered: 5 }))).status, 200);
-    const part = await read(other, person, "/coverage?period=7d");
+    const part = await read("/coverage?period=7d", person, other);
     assert.match(part, /<dd class="value warn">100%<\/dd><dd>unknown for 1 machine<\/dd>/);
     assert.match(
-      await read(other, person, "/explore?period=7d"),
+      await read("/explore?period=7d", person, other),
       /class="">100%<\/a>, unknown for 1 machine/,
     );
     const { coverage } = await json(
@@ -203,7 +176,7 @@ describeOnEngines("the page of coverage", (engine) => {
   });
 
   it("is for members only", async () => {
-    assert.equal((await get(workspace, await rig.personIn(workspace, "stranger"), "/coverage")).status, 404);
+    assert.equal((await get("/coverage", await rig.personIn(workspace, "stranger"))).status, 404);
     assert.equal((await app.request(`/w/${workspace.id}/coverage`)).status, 303);
   });
 });

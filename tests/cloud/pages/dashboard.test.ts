@@ -1,36 +1,18 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { DAY_MS } from "../../../core/values/time.ts";
-import {
-  batch,
-  type CloudRig,
-  createRig,
-  json,
-  record,
-  START,
-  type TestPerson,
-  type TestWorkspace,
-} from "../kit/cloud-rig.ts";
+import { batch, json, record, START } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
-
-const BASE = "http://127.0.0.1:8787";
-const config = { baseUrl: BASE, rateLimits: { perKey: 1e6, perUser: 1e6 } };
-const HOSTILE = `<script>alert(1)</script>"'&`;
+import { HOSTILE, openTeamPages, type TeamPages } from "./pages.rig.ts";
 
 describeOnEngines("the pages of a workspace's calls", (engine) => {
-  let rig: CloudRig;
-  let app: ReturnType<CloudRig["app"]>;
-  let workspace: TestWorkspace;
-  let member: TestPerson;
+  let { rig, app, workspace, member, get, read } = {} as TeamPages;
   let full: string;
   let bare: string;
   let failed: string;
   before(async () => {
-    rig = await createRig(engine, { config });
-    app = rig.app(config);
-    workspace = await rig.addWorkspace({ plan: "team" });
+    ({ rig, app, workspace, member, get, read } = await openTeamPages(engine));
     const admin = await rig.personIn(workspace, "workspaceAdmin");
-    member = await rig.personIn(workspace, "member");
     const machine = `/v1/workspaces/${workspace.id}/machines/${workspace.machineId}`;
     assert.equal((await rig.call("PATCH", machine, admin.token, { name: "build <1>" })).status, 204);
     [full, bare, failed] = [rig.uuid(), rig.uuid(), rig.uuid()];
@@ -58,13 +40,6 @@ describeOnEngines("the pages of a workspace's calls", (engine) => {
   });
   after(() => rig.close());
 
-  const get = async (path: string, { token }: TestPerson = member, of = workspace) =>
-    await app.request(`/w/${of.id}${path}`, { headers: { cookie: `session=${token}` } });
-  const read = async (path: string) => {
-    const answer = await get(path);
-    assert.equal(answer.status, 200, path);
-    return await answer.text();
-  };
   const listed = (page: string) => [...page.matchAll(/<tr id="r-([^"]+)">/g)].map(([, id]) => id);
 
   it("list the requests, with their senders, as far as the filters and the period go", async () => {

@@ -1,30 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { HOUR_MS } from "../../../core/values/time.ts";
-import {
-  type CloudRig,
-  createRig,
-  json,
-  START,
-  type TestPerson,
-  type TestWorkspace,
-} from "../kit/cloud-rig.ts";
+import { json, START } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
-
-const config = { baseUrl: "http://127.0.0.1:8787", rateLimits: { perKey: 1e6, perUser: 1e6 } };
-const HOSTILE = `<script>alert(1)</script>"'&`;
+import { HOSTILE, openTeamPages, type TeamPages } from "./pages.rig.ts";
 
 describeOnEngines("the limits of a workspace's machines", (engine) => {
-  let rig: CloudRig;
-  let app: ReturnType<CloudRig["app"]>;
-  let workspace: TestWorkspace;
-  let member: TestPerson;
+  let { rig, app, workspace, get, read } = {} as TeamPages;
   const at = (inMs: number) => new Date(START + inMs).toISOString();
   before(async () => {
-    rig = await createRig(engine, { config });
-    app = rig.app(config);
-    workspace = await rig.addWorkspace({ plan: "team" });
-    member = await rig.personIn(workspace, "member");
+    ({ rig, app, workspace, get, read } = await openTeamPages(engine));
     const admin = await rig.personIn(workspace, "workspaceAdmin");
     const machine = `/v1/workspaces/${workspace.id}/machines/${workspace.machineId}`;
     assert.equal((await rig.call("PATCH", machine, admin.token, { name: "build <1>" })).status, 204);
@@ -49,11 +34,8 @@ describeOnEngines("the limits of a workspace's machines", (engine) => {
   });
   after(() => rig.close());
 
-  const get = async (of: TestWorkspace, { token }: TestPerson) =>
-    await app.request(`/w/${of.id}/limits`, { headers: { cookie: `session=${token}` } });
-
   it("are listed with their machine, the shortest window first, without those that have refilled", async () => {
-    const page = await (await get(workspace, member)).text();
+    const page = await read("/limits");
     const rows = [...page.matchAll(/<th scope="row" class="name"><bdi>(.*?)<\/bdi>/g)].map(
       ([, name]) => name,
     );
@@ -66,13 +48,13 @@ describeOnEngines("the limits of a workspace's machines", (engine) => {
 
   it("have a page that says how they are sent if there are none", async () => {
     const other = await rig.addWorkspace();
-    const page = await (await get(other, await rig.personIn(other, "member"))).text();
+    const page = await read("/limits", await rig.personIn(other, "member"), other);
     assert.match(page, /No limits received/);
     assert.match(page, /field\.limit_readings/);
   });
 
   it("are for members only", async () => {
-    assert.equal((await get(workspace, await rig.personIn(workspace, "stranger"))).status, 404);
+    assert.equal((await get("/limits", await rig.personIn(workspace, "stranger"))).status, 404);
     assert.equal((await app.request(`/w/${workspace.id}/limits`)).status, 303);
   });
 });

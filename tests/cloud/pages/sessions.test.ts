@@ -3,21 +3,10 @@ import { after, before, it } from "node:test";
 import { DAY_MS } from "../../../core/values/time.ts";
 import { readView } from "../../../pages/view.ts";
 import { renderSession, type SessionAnswer, sessionView } from "../../../pages/views/session.ts";
-import {
-  batch,
-  type CloudRig,
-  createRig,
-  json,
-  record,
-  START,
-  type TestPerson,
-  type TestWorkspace,
-} from "../kit/cloud-rig.ts";
+import { batch, json, record, START } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
+import { HOSTILE, openTeamPages, type TeamPages } from "./pages.rig.ts";
 
-const BASE = "http://127.0.0.1:8787";
-const config = { baseUrl: BASE, rateLimits: { perKey: 1e6, perUser: 1e6 } };
-const HOSTILE = `<script>alert(1)</script>"'&`;
 const [LONG, BARE, OLD] = ["5", "6", "7"].map((digit) => digit.repeat(32)) as [string, string, string];
 const AGENT = "a".repeat(32);
 
@@ -25,10 +14,7 @@ const AGENT = "a".repeat(32);
 const textOf = (markup: string) => markup.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
 
 describeOnEngines("the sessions of a workspace", (engine) => {
-  let rig: CloudRig;
-  let app: ReturnType<CloudRig["app"]>;
-  let workspace: TestWorkspace;
-  let member: TestPerson;
+  let { rig, app, workspace, member, get, read } = {} as TeamPages;
   const at = (minutesAgo: number) => ({ requested_at: new Date(START - minutesAgo * 60_000).toISOString() });
   const used = {
     prompt_tokens: 1_000,
@@ -38,10 +24,7 @@ describeOnEngines("the sessions of a workspace", (engine) => {
     thinking_tokens: 0,
   };
   before(async () => {
-    rig = await createRig(engine, { config });
-    app = rig.app(config);
-    workspace = await rig.addWorkspace({ plan: "team" });
-    member = await rig.personIn(workspace, "member");
+    ({ rig, app, workspace, member, get, read } = await openTeamPages(engine));
     const own = {
       session_id: LONG,
       session_source: "stated",
@@ -69,13 +52,6 @@ describeOnEngines("the sessions of a workspace", (engine) => {
   });
   after(() => rig.close());
 
-  const get = async (path: string, { token }: TestPerson = member, of = workspace) =>
-    await app.request(`/w/${of.id}${path}`, { headers: { cookie: `session=${token}` } });
-  const read = async (path: string) => {
-    const answer = await get(path);
-    assert.equal(answer.status, 200, path);
-    return await answer.text();
-  };
   const api = (path: string) => json(rig.call("GET", `/v1/workspaces/${workspace.id}${path}`, member.token));
   const listed = (page: string) => [...page.matchAll(/<tr id="s-([^"]+)">/g)].map(([, id]) => id);
 
