@@ -178,7 +178,8 @@ export const API_ROUTES = {
     answers: { 200: limitsUploadResponseSchema },
   },
   "POST /v1/daemon/coverage": {
-    summary: "Upload how many calls the key's machine metered and missed in each hour, and when its daemon ran",
+    summary:
+      "Upload how many calls the key's machine metered and missed in each hour, and when its daemon ran",
     caller: "key",
     maxBodyBytes: 2 * 1024 * 1024,
     body: coverageUploadSchema,
