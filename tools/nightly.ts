@@ -53,6 +53,11 @@ const parts: readonly Part[] = [
     limitMinutes: 240,
   },
   {
+    name: "pages",
+    words: ["bench/queries/main.ts", "--requests", "100000,1000000", "--rounds", "20"],
+    limitMinutes: 60,
+  },
+  {
     name: "soak",
     words: ["bench/soak/main.ts", "--minutes", values.minutes],
     limitMinutes: 60 + 2 * Number(values.minutes),

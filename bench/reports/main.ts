@@ -15,6 +15,7 @@ import { createSqliteOpener } from "../../adapters/sqlite/open-sqlite.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import { openStore } from "../../daemon/store/open-store.ts";
 import type { CoverageCount } from "../../daemon/store/port/coverage.ts";
+import { machineFactor, median, treeCpuMs } from "../cpu-time.ts";
 import { installProgram } from "../installed-program.ts";
 import { type Measure, saveResult } from "../summary/results.ts";
 import { makeRecords } from "./dataset.ts";
@@ -38,7 +39,6 @@ const SCANS = 3;
 const ROUNDS = 25;
 const BUILD_TIMEOUT_MS = 600_000;
 
-const median = (figures: readonly number[]) => figures.toSorted((a, b) => a - b)[figures.length >> 1] ?? 0;
 const inMs = (ms: number) => `${ms.toFixed(ms < 10 ? 1 : 0).padStart(7)} ms`;
 
 /** What the proxy counts for the records. */
@@ -126,6 +126,9 @@ const PATHS = [
   "/projects",
   "/models",
   "/requests",
+  "/requests?sort=cost",
+  "/requests?sort=tokens",
+  "/savings",
   "/sessions",
   "/v1/stats",
   "/v1/status",
@@ -157,19 +160,28 @@ try {
   const scans = COMMANDS.map((words) => repeat(SCANS, () => run(...words)));
   run("start");
   const startedAt = performance.now();
-  const { api_port: port } = JSON.parse(readFileSync(join(home, "daemon.json"), "utf8")) as {
+  const { api_port: port, pid } = JSON.parse(readFileSync(join(home, "daemon.json"), "utf8")) as {
     api_port: number;
+    pid: number;
   };
   const pageScans = [await firstBytes(1, port, PATHS[0] as string)];
   for (const path of PATHS.slice(1)) pageScans.push(await firstBytes(1, port, path));
   console.log(`the rollups were built ${await waitForRollups(database, startedAt)} s after the start\n`);
+  const factor = machineFactor();
+  console.log(
+    `this machine takes ${factor.toFixed(2)} times as long as the one that the budgets were set on`,
+  );
   console.log("medians, every request read, then from the rollups:");
   for (const [at, path] of PATHS.entries()) {
+    const cpuBefore = treeCpuMs(pid);
     const ms = await firstBytes(ROUNDS, port, path);
-    const isFine = at > 0 || ms <= MAX_PAGE_MS;
+    // CPU time, since other load on the machine makes the first byte late.
+    const cpuMs = (treeCpuMs(pid) - cpuBefore) / ROUNDS / factor;
+    const isFine = cpuMs <= MAX_PAGE_MS;
+    if (!isFine) process.exitCode = 1;
     addMeasure(`First byte of ${path}`, pageScans[at] ?? 0, ms, at > 0 ? null : MAX_PAGE_MS);
     console.log(
-      `${`first byte of ${path}`.padEnd(36)}${inMs(pageScans[at] ?? 0)}${inMs(ms)}${isFine ? "" : " (beyond the target)"}`,
+      `${`first byte of ${path}`.padEnd(36)}${inMs(pageScans[at] ?? 0)}${inMs(ms)}, CPU${inMs(cpuMs)}${isFine ? "" : " (beyond the target)"}`,
     );
   }
   console.log(
