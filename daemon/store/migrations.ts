@@ -715,6 +715,21 @@ export const migrations: readonly Migration[] = [
     statements: ["ALTER TABLE usage_series ADD COLUMN blocked INTEGER"],
     expects: { columns: { usage_series: ["blocked"] } },
   },
+  {
+    // The most of what requests are sorted by: see `request-peaks.ts`.
+    to: 39,
+    statements: [
+      `CREATE TABLE request_peaks (
+        block INTEGER PRIMARY KEY,
+        first_at INTEGER NOT NULL,
+        last_at INTEGER NOT NULL,
+        cost INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        ms INTEGER NOT NULL
+      ) STRICT`,
+    ],
+    expects: { columns: { request_peaks: ["block", "first_at", "last_at", "cost", "tokens", "ms"] } },
+  },
 ];
 
 /** The latest schema version. */

@@ -23,6 +23,8 @@ export interface ListScope {
   readonly summed: Selection;
   /** Whether an index finds the requests, so that no range needs to be skipped. */
   readonly isIndexed: boolean;
+  /** Whether it has other conditions than the period. */
+  readonly isFiltered: boolean;
 }
 
 /**
@@ -105,6 +107,7 @@ function scopeOf(query: RequestListQuery): ListScope {
       where: where.filter(({ columns }) => columns.every((column) => !(column in REQUEST_COLUMNS))),
     },
     isIndexed,
+    isFiltered: sql !== "",
   };
 }
 

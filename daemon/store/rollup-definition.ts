@@ -1,6 +1,7 @@
 import { APIS_WITH_OPTIONAL_USAGE } from "../../core/metering/estimate/stream-usage.ts";
 import { UNPRICED_SQL } from "../../core/pricing/unpriced.ts";
 import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
+import { PEAK_DEFINITION } from "./request-peaks.ts";
 
 /** The length of a slot in milliseconds: the hours and days of every time zone begin on a quarter of an hour. */
 export const SLOT_MS = 15 * 60_000;
@@ -113,4 +114,5 @@ export const ROLLUP_DEFINITION = JSON.stringify([
   ROLLUP_SUMS,
   VALUE_COLUMNS,
   COVERAGE_DAY,
+  PEAK_DEFINITION,
 ]);

@@ -1,5 +1,6 @@
 import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { addToPeaks } from "./request-peaks.ts";
 import { ROLLUP_DEFINITION, ROLLUP_SUMS, SERIES_COLUMNS, SLOT_MS, sumColumns } from "./rollup-definition.ts";
 import { changeSums } from "./summed-rows.ts";
 import { forgetSpans, type SlotBounds } from "./summed-spans.ts";
@@ -110,6 +111,7 @@ export function addToRollups(connection: SqliteConnection, { max, keep }: Rollup
 export function addRows(connection: SqliteConnection, afterSeq: number, throughSeq: number): void {
   const added = collectAdditions(connection, COLLECT_RANGE, [afterSeq, throughSeq]);
   if (added !== null) add(connection, added);
+  addToPeaks(connection, "seq > ? AND seq <= ?", [afterSeq, throughSeq]);
   writeThroughSeq(connection, throughSeq);
 }
 
@@ -131,6 +133,7 @@ export function changeRequests<Result>(
   const result = change();
   const after = collectAdditions(connection, COLLECT_CHANGED, []);
   if (after !== null) add(connection, after);
+  addToPeaks(connection, "seq IN (SELECT seq FROM temp.changed_requests)", []);
   connection.prepare("DELETE FROM temp.changed_requests").run([]);
   if (before !== null) {
     forgetSpans(connection, before);
@@ -213,6 +216,7 @@ const ROLLUP_TABLES = [
   "usage_day_values",
   "usage_day_totals",
   "coverage_days",
+  "request_peaks",
 ];
 
 /**
