@@ -237,7 +237,8 @@ export const API_ROUTES = {
     answers: { 200: limitsSchema },
   },
   "GET /v1/workspaces/:ws/now": {
-    summary: "Show the sums of today and of the last hour by minute, with today's coverage; supports ETag",
+    summary:
+      "Show the sums of today and of the last hour by minute, with today's coverage; takes the filters of usage; supports ETag",
     caller: "person",
     workspace: {},
     answers: { 200: workspaceNowSchema, 304: null },

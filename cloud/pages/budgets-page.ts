@@ -98,7 +98,25 @@ async function renderBudgets(
   };
 }
 
-function renderBudget(call: PageCall, budget: FleetBudget, canChange: boolean): Html {
+/** The most budgets on the page Now. */
+const MAX_NOW = 8;
+
+/** Renders the budgets that bind the visitor for the page Now, those nearest to their end first. Empty without any. */
+export async function renderBudgetsNow(call: PageCall): Promise<Html | ""> {
+  const budgets = await readRoute(call, PATH, fleetBudgetsSchema);
+  const items = budgets.ok ? budgets.value.items : [];
+  const shown = items.toSorted((one, other) => other.used_percent - one.used_percent).slice(0, MAX_NOW);
+  return html`<div id="budgets" data-live>${
+    shown.length === 0
+      ? ""
+      : html`<section class="panel" aria-labelledby="budgets-title"><div class="head"><h2 id="budgets-title">Budgets</h2><a href="${call.place.base}${PATH}">All budgets</a></div>
+<div class="scroll"><table aria-label="Budgets"><thead><tr><th scope="col">Budget</th><th scope="col">Used</th><th scope="col" class="desk">Period</th><th scope="col">State</th></tr></thead>
+<tbody>${shown.map((budget) => renderBudget(call, budget, null))}</tbody></table></div></section>`
+  }</div>`;
+}
+
+/** Renders a budget as a row. `canChange` is null where none is changed. */
+function renderBudget(call: PageCall, budget: FleetBudget, canChange: boolean | null): Html {
   const {
     name,
     used_percent: percent,
@@ -115,7 +133,7 @@ function renderBudget(call: PageCall, budget: FleetBudget, canChange: boolean): 
     unpriced === 0
       ? ""
       : html`<span class="sub warn">without ${formatQuantity(unpriced, "call", "calls")} that ${unpriced === 1 ? "has" : "have"} no known price</span>`;
-  return html`<tr><th scope="row" class="name"><bdi>${name}</bdi><span class="sub">${subjectOf(budget)}, ${atLimit === "block" ? "refuses calls at 100 %" : "warns only"}</span></th><td class="meter">${renderMeter({ percent, level })}<span class="sub">${amount(spent)} of ${amount(limit)}, ${percent} %</span>${missing}</td><td class="desk">${periodOf(call, budget)}</td><td class="${tone}">${state}</td>${call.workspace.role === "admin" ? html`<td>${renderChanges(call, budget, canChange)}</td>` : ""}</tr>`;
+  return html`<tr><th scope="row" class="name"><bdi>${name}</bdi><span class="sub">${subjectOf(budget)}, ${atLimit === "block" ? "refuses calls at 100 %" : "warns only"}</span></th><td class="meter">${renderMeter({ percent, level })}<span class="sub">${amount(spent)} of ${amount(limit)}, ${percent} %</span>${missing}</td><td class="desk">${periodOf(call, budget)}</td><td class="${tone}">${state}</td>${call.workspace.role === "admin" && canChange !== null ? html`<td>${renderChanges(call, budget, canChange)}</td>` : ""}</tr>`;
 }
 
 function subjectOf({ subject, target, target_name: targetName }: FleetBudget): Html {

@@ -1,18 +1,21 @@
 import { isLongWindow } from "../../core/metering/limits/limit-events.ts";
 import type { CostSplit } from "../../core/pricing/cost-split.ts";
+import { DEFAULT_USAGE_QUERY, printUsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { retentionFloor } from "../../core/privacy/retention/windows.ts";
 import { parseInstant } from "../../core/wire/instant.ts";
 import type { WorkspaceNow } from "../../core/wire/now.ts";
 import { formatShortUsd } from "../../pages/formats.ts";
-import { renderNow } from "../../pages/views/now.ts";
+import { usageHref } from "../../pages/usage-view.ts";
+import { readNowView, renderNow } from "../../pages/views/now.ts";
 import { readWorkspaceNow } from "../routes/reads/now.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
 import { listTraces } from "../store/reads/traces.ts";
+import { renderBudgetsNow } from "./budgets-page.ts";
 import { readWindows } from "./limits-page.ts";
 import { toolsOf } from "./page-tools.ts";
 import { readSenders } from "./requests-page.ts";
 import { toShownRequest } from "./shown-request.ts";
-import { createUsageHost } from "./usage-pages.ts";
+import { CLOUD_DIMENSIONS, createUsageHost } from "./usage-pages.ts";
 import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/now";
@@ -20,6 +23,10 @@ const PATH = "/now";
 /** The most requests that are listed, and the most limits. */
 const LATEST = 12;
 const MAX_LIMITS = 8;
+
+/** The dimensions that have a menu of their values of today, and the most values of a menu. */
+const MENUS = ["project", "model", "person", "machine"] as const;
+const MENU_VALUES = 100;
 
 /** How often the browser asks for changes, in milliseconds. */
 const REFRESH_MS = 15_000;
@@ -31,24 +38,34 @@ const REFRESH_MS = 15_000;
 export async function showNow(call: PageCall): Promise<PageAnswer> {
   const { env, workspace, place } = call;
   const { parts } = env;
+  const read = readNowView(CLOUD_DIMENSIONS, call.parameters, place.base);
+  const { filters } = read.query;
+  const query = printUsageQuery({ ...DEFAULT_USAGE_QUERY, filters });
   const from = retentionFloor("traces", reachOf(workspace, place.now));
   const bounds = {
     from,
     to: place.now + 1,
     after: null,
     limit: LATEST,
-    query: { filters: [], text: null, sort: "time" },
+    query: { filters, text: null, sort: "time" },
   } as const;
-  const [now, windows, latest] = await Promise.all([
-    readWorkspaceNow(parts, workspace),
+  const host = createUsageHost(call);
+  const [now, windows, latest, menus, nameOf, budgets] = await Promise.all([
+    readWorkspaceNow(parts, workspace, filters),
     readWindows(call, isLongWindow),
     listTraces(parts.db, workspace.workspaceId, bounds),
+    host.readBreakdowns({ ...read.query, filters: [], top: MENU_VALUES }, MENUS),
+    host.nameFilters(filters),
+    renderBudgetsNow(call),
   ]);
+  const view = { ...read, nameOf };
   if (!windows.ok) return windows.refusal;
   const limits = windows.value
     .toSorted((one, other) => (other.used_percent ?? 0) - (one.used_percent ?? 0))
     .slice(0, MAX_LIMITS);
   const answer = {
+    view,
+    menus: menus.ok ? menus.value : [],
     today: toTotal(now.today),
     lastHour: toTotal(now.last_hour),
     coverage: now.coverage,
@@ -57,14 +74,15 @@ export async function showNow(call: PageCall): Promise<PageAnswer> {
     minutes: now.minutes.map(({ at, ...sums }) => ({ at: parseInstant(at) ?? 0, split: toSplit(sums) })),
     latest: latest.rows.map(toShownRequest),
     senders: await readSenders(parts, latest.rows),
-    firstSteps: latest.rows.length > 0 ? [] : await createUsageHost(call).firstSteps(),
+    firstSteps: latest.rows.length > 0 ? [] : await host.firstSteps(),
   };
   return {
     heading: "Now",
     title: `${formatShortUsd(answer.today.split.spentPicoUsd)} today`,
     path: PATH,
-    main: renderNow(answer, place),
-    tools: toolsOf(call, PATH, { hasChart: true }),
+    address: usageHref(view),
+    main: renderNow(answer, place, budgets),
+    tools: toolsOf(call, query === "" ? PATH : `${PATH}?${query}`, { hasChart: true }),
     refreshMs: REFRESH_MS,
   };
 }

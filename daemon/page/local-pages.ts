@@ -3,21 +3,24 @@ import { html } from "hono/html";
 import { formatOrigins, originsOfNamesakes } from "../../core/metering/attribution/list-origins.ts";
 import { explainRequest } from "../../core/pricing/explain-request.ts";
 import { fixOfExplanation } from "../../core/pricing/price-fix.ts";
+import { printUsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { formatShortUsd } from "../../pages/formats.ts";
 import { CLIENT_FILES } from "../../pages/frame.ts";
 import { pageHref } from "../../pages/page-place.ts";
 import { renderTools } from "../../pages/tools.ts";
 import { USAGE_PAGES } from "../../pages/usage-pages.ts";
+import { usageHref } from "../../pages/usage-view.ts";
 import { viewHref, viewParameters } from "../../pages/view.ts";
 import { type BudgetLines, renderBudgetPanel, renderBudgetsNow } from "../../pages/views/budgets.ts";
 import { COVERAGE_VIEW, renderCoverage } from "../../pages/views/coverage.ts";
 import { renderLimits } from "../../pages/views/limits.ts";
-import { renderNow } from "../../pages/views/now.ts";
+import { readNowView, renderNow } from "../../pages/views/now.ts";
 import { renderPrivacy } from "../../pages/views/privacy.ts";
 import { adviceOf, renderNoRequest, renderRequest } from "../../pages/views/request.ts";
 import { type RequestsView, readRequestsView, renderRequests } from "../../pages/views/requests.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
+import { LOCAL_DIMENSIONS } from "../api/read-usage.ts";
 import { requestJson } from "../api/request-json.ts";
 import { requestsCsv } from "../api/requests-csv.ts";
 import { lastPulls } from "../api/unpriced-models.ts";
@@ -63,15 +66,21 @@ export function createLocalPages(ports: ApiPorts): Hono {
 }
 
 async function showNow(ports: ApiPorts, context: Context) {
-  const answer = await readNow(ports);
+  const view = readNowView(LOCAL_DIMENSIONS, parametersOf(context));
+  const answer = await readNow(ports, view);
   const place = placeOf(ports);
   const budgets = readBudgetLines(ports, ports.clock.now());
   return showPage(ports, context, {
     heading: "Now",
     title: `${formatShortUsd(answer.today.split.spentPicoUsd)} today`,
     path: "/now",
+    address: usageHref(view),
     main: renderNow(answer, place, renderBudgetsNow(budgets, place, pageHref(place.base, "/limits"))),
-    tools: toolsOf(context, "/v1/now?detail=1", { hasChart: true, command: "meter top" }),
+    tools: toolsOf(
+      context,
+      view.query.filters.length === 0 ? "/v1/now?detail=1" : `/v1/usage?${printUsageQuery(view.query)}`,
+      { hasChart: true, command: "meter top" },
+    ),
   });
 }
 

@@ -1,10 +1,14 @@
-import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import { addToSplit, NO_COST } from "../../core/pricing/cost-split.ts";
+import { DEFAULT_USAGE_QUERY, type UsageQuery } from "../../core/pricing/view/usage-query.ts";
+import { parseSums } from "../../core/pricing/view/usage-sums.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
 import { MINUTE_MS, type Millis } from "../../core/values/time.ts";
+import { formatInstant } from "../../core/wire/instant.ts";
 import type { FirstStep } from "../../pages/states.ts";
+import type { UsageView } from "../../pages/usage-view.ts";
 import type { NowAnswer, NowTotal } from "../../pages/views/now.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
+import { readCoverage, readUsageAnswer, readUsageBreakdowns } from "../api/read-usage.ts";
 import { longWindowsOf, readLimitViews } from "../limits/limit-views.ts";
 import { dayOf } from "../store/days.ts";
 
@@ -17,21 +21,31 @@ const MAX_RECENT = 5_000;
 const LATEST = 12;
 const MAX_CALLS = 20;
 
+/** The dimensions that have a menu of their values of today, and the most values of a menu. */
+const MENUS = ["project", "model", "client"] as const;
+const MENU_VALUES = 100;
+
+type Filters = UsageQuery["filters"];
+
 /** Reads what is happening now. */
-export async function readNow(ports: ApiPorts): Promise<NowAnswer> {
+export async function readNow(ports: ApiPorts, view: UsageView): Promise<NowAnswer> {
   const { store, clock, turn } = ports;
   const now = clock.now();
   const today = dayOf(now, "local").from;
+  const { filters } = view.query;
   ports.limits?.flush();
   const running = ports.callsInFlight?.() ?? [];
-  const latest = await store.records.list({ from: null, to: null, beforeSeq: null, limit: LATEST }, turn);
+  const latest = await store.records.list(
+    { from: null, to: null, beforeSeq: null, limit: LATEST, filters },
+    turn,
+  );
+  const menus = await readUsageBreakdowns(ports, { ...view.query, filters: [], top: MENU_VALUES }, MENUS);
   return {
-    today: await readTotal(ports, today, now),
-    lastHour: await readTotal(ports, now - MINUTES * MINUTE_MS, now),
-    coverage: {
-      ...summariseCoverage(store.coverage.read({ from: today, to: now + 1 })),
-      unknown_machines: 0,
-    },
+    view,
+    menus: menus.ok ? menus.value : [],
+    today: await readTotal(ports, today, filters),
+    lastHour: await readTotal(ports, now - MINUTES * MINUTE_MS, filters),
+    coverage: readCoverage(ports, { from: today, to: now + 1 }),
     calls: await Promise.all(
       running.slice(0, MAX_CALLS).map(async ({ provider, model, runningMs, program }) => ({
         provider,
@@ -41,23 +55,32 @@ export async function readNow(ports: ApiPorts): Promise<NowAnswer> {
       })),
     ),
     limits: readLimitViews(longWindowsOf(store.limits), now),
-    minutes: await readMinutes(ports, now),
+    minutes: await readMinutes(ports, now, filters),
     latest: latest.requests,
-    firstSteps: latest.requests.length > 0 ? [] : listFirstSteps(ports),
+    firstSteps: store.records.latestId() === null ? listFirstSteps(ports) : [],
   };
 }
 
-async function readTotal({ store }: ApiPorts, from: Millis, now: Millis): Promise<NowTotal> {
-  const [row] = await store.reports.read({ by: "total", from, to: now + 1 });
-  return { requests: row?.requests ?? 0, split: row?.split ?? NO_COST };
+/** Sums the requests since an instant. */
+async function readTotal(ports: ApiPorts, from: Millis, filters: Filters): Promise<NowTotal> {
+  const period = { from: formatInstant(from), to: null };
+  const query = { ...DEFAULT_USAGE_QUERY, period, compare: "none", bucket: "none", filters } as const;
+  const usage = await readUsageAnswer(ports, query);
+  if (!usage.ok) throw new TypeError(`now has no usage: ${usage.detail}`);
+  const { requests, spentPicoUsd, planUsagePicoUsd, unknownBillingPicoUsd } = parseSums(usage.value.totals);
+  return { requests, split: { spentPicoUsd, planUsagePicoUsd, unknownBillingPicoUsd } };
 }
 
 /** Sums the requests of the last hour by the minute in which they began. */
-async function readMinutes({ store, turn }: ApiPorts, now: Millis): Promise<NowAnswer["minutes"]> {
+async function readMinutes(
+  { store, turn }: ApiPorts,
+  now: Millis,
+  filters: Filters,
+): Promise<NowAnswer["minutes"]> {
   const first = Math.floor(now / MINUTE_MS) - (MINUTES - 1);
   const splits = Array.from({ length: MINUTES }, () => NO_COST);
   const page = await store.records.list(
-    { from: first * MINUTE_MS, to: null, beforeSeq: null, limit: MAX_RECENT },
+    { from: first * MINUTE_MS, to: null, beforeSeq: null, limit: MAX_RECENT, filters },
     turn,
   );
   for (const request of page.requests) {

@@ -3,6 +3,7 @@ import type { CostSplit } from "../../core/pricing/cost-split.ts";
 import { PICO_USD_PER_USD } from "../../core/pricing/decimal.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { Millis } from "../../core/values/time.ts";
+import type { UsageAnswer, UsageDimension } from "../../core/wire/usage.ts";
 import { type Bar, renderBars } from "../chart/bars.ts";
 import { type CoverageFigure, describeCoverageFigure, renderCoverageValue } from "../coverage-figure.ts";
 import { formatSpan, renderUsd } from "../figures.ts";
@@ -12,6 +13,14 @@ import { renderName } from "../names.ts";
 import { type PagePlace, pageHref } from "../page-place.ts";
 import { type FirstStep, renderFirstRun } from "../states.ts";
 import { formatTimeOfDay } from "../times.ts";
+import {
+  filterMenus,
+  readUsageView,
+  renderUsageChips,
+  renderUsageMenus,
+  renderUsageNotices,
+  type UsageView,
+} from "../usage-view.ts";
 import { type LimitWindow, renderLimitTable } from "./limits.ts";
 import { renderRequestTable } from "./request-table.ts";
 import type { RequestSender, ShownRequest } from "./shown-request.ts";
@@ -43,8 +52,50 @@ export interface NowAnswer {
   readonly latest: readonly ShownRequest[];
   /** Who sent the latest requests to a cloud. Absent: this machine did. */
   readonly senders?: ReadonlyMap<string, RequestSender>;
+  /** The filters of the page, and today's usage by each dimension that has a menu. */
+  readonly view: UsageView;
+  readonly menus: readonly UsageAnswer[];
   /** The steps to the first call; empty if there was one. */
   readonly firstSteps: readonly FirstStep[];
+}
+
+/** Reads the filters of an address that has nothing else, by the dimensions of the host. */
+export function readNowView(
+  dimensions: readonly UsageDimension[],
+  parameters: URLSearchParams,
+  base = "",
+): UsageView {
+  const defaults = { period: "today", compare: "none", bucket: "none" } as const;
+  const isFilter = (key: string) => dimensions.includes(key.replace(/\.not$/, "") as UsageDimension);
+  const filters = new URLSearchParams([...parameters].filter(([key]) => isFilter(key) || key === "form"));
+  const view = readUsageView({ path: "/now", defaults }, filters, base);
+  const others = [...new Set(parameters.keys())].filter((key) => !isFilter(key) && key !== "form");
+  return {
+    ...view,
+    notices: [
+      ...view.notices,
+      ...others.map((key) => `This page has no “${key.slice(0, 64)}”. It is left out.`),
+    ],
+  };
+}
+
+/** Renders the filters. What they do not apply to is stated. */
+function renderFilters({ view, menus, calls }: NowAnswer): Html {
+  const all = menus.flatMap(({ by, rows }) =>
+    by === null
+      ? []
+      : filterMenus(
+          view,
+          by,
+          rows.flatMap(({ key, label }) => (key === null ? [] : [[key, label] as const])),
+        ),
+  );
+  const rest = ["The coverage", "limits", "budgets", ...(calls === null ? [] : ["calls in flight"])];
+  return html`${renderUsageNotices(view)}${all.length === 0 ? "" : renderUsageMenus(view, all)}${renderUsageChips(view)}${
+    view.query.filters.length === 0
+      ? ""
+      : html`<p class="quiet" data-summary>${rest.slice(0, -1).join(", ")} and ${rest.at(-1)} are those of all requests.</p>`
+  }`;
 }
 
 /** The top of an empty chart: a tenth of a cent. */
@@ -58,7 +109,8 @@ export function renderNow(answer: NowAnswer, place: PagePlace, budgets: Html | s
   if (firstSteps.length > 0) return html`<div id="first" data-live>${renderFirstRun(firstSteps)}</div>`;
   const plan = (split: CostSplit) =>
     split.planUsagePicoUsd === 0n ? "" : html`, plan usage ${renderUsd(split.planUsagePicoUsd)}`;
-  return html`<dl class="figures" id="figures" data-live>
+  return html`${renderFilters(answer)}
+    <dl class="figures" id="figures" data-live>
       ${tile("Spent today", renderUsd(today.split.spentPicoUsd), html`${formatQuantity(today.requests, "call")}${plan(today.split)}`)}
       ${tile("Last hour", renderUsd(lastHour.split.spentPicoUsd), html`${formatQuantity(lastHour.requests, "call")}${plan(lastHour.split)}`)}
       ${calls === null ? "" : tile("In flight", String(calls.length), calls[0] === undefined ? "no call is running" : `the longest for ${formatSpan(calls[0].runningMs)}`)}
@@ -68,7 +120,7 @@ export function renderNow(answer: NowAnswer, place: PagePlace, budgets: Html | s
     ${budgets}
     <div id="running" data-live>${calls === null ? html`<p class="quiet" data-summary>Calls in flight are known only to their machines: <code>meter top</code></p>` : calls.length === 0 ? "" : renderCalls(calls)}</div>
     <section class="panel" aria-labelledby="hour-title"><div class="head"><h2 id="hour-title">Last 60 minutes</h2><span class="quiet">cost per minute</span></div><div id="minutes" data-live>${renderMinutes(answer, place)}</div></section>
-    <section class="panel" aria-labelledby="latest-title"><div class="head"><h2 id="latest-title">Latest requests</h2><a href="${pageHref(place.base, "/requests")}">All requests</a></div><div id="latest" data-live>${renderRequestTable({ label: "Latest requests", requests: latest, senders }, place)}</div></section>`;
+    <section class="panel" aria-labelledby="latest-title"><div class="head"><h2 id="latest-title">Latest requests</h2><a href="${pageHref(place.base, "/requests")}">All requests</a></div><div id="latest" data-live>${latest.length === 0 ? html`<p class="quiet">No requests match these filters.</p>` : renderRequestTable({ label: "Latest requests", requests: latest, senders }, place)}</div></section>`;
 }
 
 const renderCalls = (calls: readonly RunningCall[]): Html =>

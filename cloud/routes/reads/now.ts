@@ -1,5 +1,5 @@
 import { type CostSplit, NO_COST, splitJson } from "../../../core/pricing/cost-split.ts";
-import { DEFAULT_USAGE_QUERY } from "../../../core/pricing/view/usage-query.ts";
+import { DEFAULT_USAGE_QUERY, type UsageQuery } from "../../../core/pricing/view/usage-query.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../core/values/time.ts";
 import { formatInstant } from "../../../core/wire/instant.ts";
 import type { WorkspaceNow } from "../../../core/wire/now.ts";
@@ -9,13 +9,16 @@ import { type MinuteSums, sumMinutes } from "../../store/reads/now.ts";
 import type { WorkspaceAccess } from "../../store/workspaces.ts";
 import type { ApiHandlers } from "../api-call.ts";
 import { readUsageAnswer } from "./read-usage.ts";
+import { readUsageFilters } from "./usage.ts";
 
 const MINUTES = 60;
 
 /** The route of today's and the last hour's sums. Answers 304 if the client has the current answer (RFC 9110, section 13.1.2). */
 export const nowHandlers = {
   "GET /v1/workspaces/:ws/now": async ({ parts, workspace, context }) => {
-    const text = JSON.stringify(await readWorkspaceNow(parts, workspace));
+    const filters = readUsageFilters(context);
+    if (!filters.ok) return filters.refusal;
+    const text = JSON.stringify(await readWorkspaceNow(parts, workspace, filters.value));
     const headers = { etag: etagOf(text, parts.sha256), "cache-control": "private, no-cache" };
     if (matchesEtag(context.req.header("if-none-match"), headers.etag))
       return context.body(null, 304, headers);
@@ -24,12 +27,22 @@ export const nowHandlers = {
 } satisfies Partial<ApiHandlers>;
 
 /** Reads the sums of today, in the workspace's zone, and of the last hour. */
-export async function readWorkspaceNow(parts: CloudParts, workspace: WorkspaceAccess): Promise<WorkspaceNow> {
+export async function readWorkspaceNow(
+  parts: CloudParts,
+  workspace: WorkspaceAccess,
+  filters: UsageQuery["filters"],
+): Promise<WorkspaceNow> {
   const now = parts.clock.now();
-  const query = { ...DEFAULT_USAGE_QUERY, period: "today", compare: "none", bucket: "none" } as const;
+  const query = {
+    ...DEFAULT_USAGE_QUERY,
+    period: "today",
+    compare: "none",
+    bucket: "none",
+    filters,
+  } as const;
   const [today, recent] = await Promise.all([
     readUsageAnswer(parts, workspace, { ...query, tz: workspace.reportingZone }),
-    sumMinutes(parts.db, workspace.workspaceId, { from: now - HOUR_MS, to: now + 1 }),
+    sumMinutes(parts.db, workspace.workspaceId, { from: now - HOUR_MS, to: now + 1 }, filters),
   ]);
   if (!today.ok) throw new TypeError(`today has no usage: ${today.detail}`);
   const { totals, coverage } = today.value;

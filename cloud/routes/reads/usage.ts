@@ -5,6 +5,7 @@ import { parseUsageQuery, type UsageQuery } from "../../../core/pricing/view/usa
 import { USAGE_DIMENSIONS } from "../../../core/wire/usage.ts";
 import { problem } from "../../http/problem.ts";
 import type { OrRefusal } from "../../http/read-payload.ts";
+import { isCloudDimension } from "../../store/reads/usage-data.ts";
 import type { ApiHandlers } from "../api-call.ts";
 import {
   type CloudUsageResult,
@@ -63,6 +64,25 @@ export const usageHandlers = {
     return savings.ok ? answer(200, savings.value) : refuseQuery(savings);
   },
 } satisfies Partial<ApiHandlers>;
+
+/** Reads the filters of a query that has no other parameters. */
+export function readUsageFilters(context: Context): OrRefusal<UsageQuery["filters"]> {
+  const query = readQuery(context);
+  if (!query.ok) return query;
+  const key = [...new URL(context.req.url).searchParams.keys()].find(
+    (each) => !USAGE_DIMENSIONS.some((dimension) => each === dimension || each === `${dimension}.not`),
+  );
+  if (key !== undefined) return { ok: false, refusal: refuse(key, "There is no such parameter.") };
+  const unknown = query.value.filters.find(({ dimension }) => !isCloudDimension(dimension));
+  if (unknown === undefined) return { ok: true, value: query.value.filters };
+  return {
+    ok: false,
+    refusal: refuse(
+      unknown.dimension,
+      "The cloud does not receive this dimension. Only the daemon knows it.",
+    ),
+  };
+}
 
 const refuseQuery = ({ code, detail, field }: Extract<CloudUsageResult<never>, { ok: false }>): Response =>
   field === undefined ? problem(code) : refuse(field, detail);

@@ -1,9 +1,11 @@
 import { sql } from "kysely";
+import type { UsageFilter } from "../../../core/pricing/view/usage-query.ts";
 import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
 import { MINUTE_MS, type Millis } from "../../../core/values/time.ts";
 import { formatInstant } from "../../../core/wire/instant.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import { inReadScope } from "./read-scope.ts";
+import { matchRequests } from "./usage-data.ts";
 import type { Span } from "./usage-spans.ts";
 
 /** The requests that began in one minute, and their costs by who pays. */
@@ -21,6 +23,7 @@ export async function sumMinutes(
   db: CloudDatabase,
   workspaceId: string,
   { from, to }: Span,
+  filters: readonly UsageFilter[],
 ): Promise<readonly MinuteSums[]> {
   const { rows } = await inReadScope(db, { workspaceId }, (trx) =>
     sql<{ minute: string; requests: string; cost: string; spent: string; plan: string }>`
@@ -30,6 +33,7 @@ export async function sumMinutes(
         coalesce(sum(cost_pico_usd) filter (where ${sql.raw(EFFECTIVE_BILLING_SQL)} = 'plan'), 0)::text as plan
       from requests where workspace_id = ${workspaceId}::uuid
         and requested_at >= ${formatInstant(from)}::timestamptz and requested_at < ${formatInstant(to)}::timestamptz
+        ${matchRequests(filters)}
       group by 1 order by 1`.execute(trx),
   );
   return rows.map(({ minute, requests, cost, spent, plan }) => ({

@@ -115,6 +115,62 @@ describeOnEngines("what happens now in a workspace", (engine) => {
     assert.match(page, /<title>\$[\d.]+ today · Now · meter<\/title>/);
   });
 
+  it("takes filters, on the page and in the API, and shows the budgets that bind the visitor", async () => {
+    const own = await rig.addWorkspace({ plan: "team" });
+    const person = await rig.personIn(own, "member");
+    const admin = await rig.personIn(own, "workspaceAdmin");
+    const ask = (query: string) => rig.call("GET", `/v1/workspaces/${own.id}/now${query}`, person.token);
+    const show = async (query: string) => {
+      const headers = { cookie: `session=${person.token}` };
+      return await (await app.request(`/w/${own.id}/now${query}`, { headers })).text();
+    };
+    await send(
+      own,
+      ago(1_000, { project: "a" }),
+      ago(2_000, { project: "a" }),
+      ago(3_000, { project: HOSTILE }),
+    );
+    for (const [query, count] of [
+      ["", 3],
+      ["?project=a", 2],
+      ["?project.not=a", 1],
+      ["?project=a&model=other", 0],
+    ] as const) {
+      const now = (await json(ask(query))) as WorkspaceNow;
+      assert.deepEqual([now.today.requests, now.last_hour.requests], [count, count], query);
+      assert.equal(
+        now.minutes.reduce((sum, each) => sum + each.requests, 0),
+        count,
+        query,
+      );
+      const page = await show(query);
+      assert.equal(page.match(/<dd>(\d) calls?[<,]/)?.[1], `${count}`, query);
+      assert.equal(/those of all requests/.test(page), query !== "", query);
+      assert.equal(/No requests match these filters/.test(page), count === 0, query);
+    }
+    for (const query of ["?period=7d", "?client=x", "?projcet=a"])
+      assert.equal((await ask(query)).status, 422, query);
+    assert.match(await show("?period=7d&client=x"), /no “period”.*no “client”/s);
+    const filtered = await show("?project=a");
+    assert.match(filtered, /Remove the filter Project/);
+    assert.match(filtered, /\/now\?project=a&#39;/);
+    assert.doesNotMatch(filtered, /<h2 id="budgets-title">/);
+
+    for (const [name, budget] of [
+      ["all", { subject: "workspace", amount: "500 USD" }],
+      ["project a", { subject: "project", target: "a", amount: "1 USD", at_limit: "block" }],
+      ["of another person", { subject: "person", target: admin.userId, amount: "1 USD" }],
+    ] as const) {
+      const body = { name, period: "month", ...budget };
+      const set = await rig.call("POST", `/v1/workspaces/${own.id}/budgets`, admin.token, body);
+      assert.equal(set.status, 201, await set.clone().text());
+    }
+    const page = await show("");
+    assert.match(page, /<h2 id="budgets-title">Budgets<\/h2><a href="[^"]+\/budgets">All budgets<\/a>/);
+    assert.match(page, /<bdi>project a<\/bdi>.*used up, refuses calls.*<bdi>all<\/bdi>/s);
+    assert.doesNotMatch(page, /of another person|<form[^>]+budgets/);
+  });
+
   it("is not sent again to a browser or a program that has it", async () => {
     const own = await rig.addWorkspace({ plan: "team" });
     const person = await rig.personIn(own, "member");
