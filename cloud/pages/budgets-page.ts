@@ -133,7 +133,7 @@ function renderBudget(call: PageCall, budget: FleetBudget, canChange: boolean | 
     unpriced === 0
       ? ""
       : html`<span class="sub warn">without ${formatQuantity(unpriced, "call", "calls")} that ${unpriced === 1 ? "has" : "have"} no known price</span>`;
-  return html`<tr><th scope="row" class="name"><bdi>${name}</bdi><span class="sub">${subjectOf(budget)}, ${atLimit === "block" ? "refuses calls at 100 %" : "warns only"}</span></th><td class="meter">${renderMeter({ percent, level })}<span class="sub">${amount(spent)} of ${amount(limit)}, ${percent} %</span>${missing}</td><td class="desk">${periodOf(call, budget)}</td><td class="${tone}">${state}</td>${call.workspace.role === "admin" && canChange !== null ? html`<td>${renderChanges(call, budget, canChange)}</td>` : ""}</tr>`;
+  return html`<tr><th scope="row" class="name"><bdi>${name}</bdi><span class="sub">${subjectOf(budget)}, ${atLimit === "block" ? "refuses calls at 100 %" : "warns only"}</span></th><td class="meter">${amount(spent)} of ${amount(limit)}, ${percent} %${renderMeter({ percent, level })}${missing}</td><td class="desk">${periodOf(call, budget)}</td><td class="${tone}">${state}</td>${call.workspace.role === "admin" && canChange !== null ? html`<td>${renderChanges(call, budget, canChange)}</td>` : ""}</tr>`;
 }
 
 function subjectOf({ subject, target, target_name: targetName }: FleetBudget): Html {

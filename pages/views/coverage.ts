@@ -223,15 +223,15 @@ function renderKind(
   const advice = adviseOnCoverage(kind);
   return html`<details id="gap-${kind}" open><summary>${title}</summary>
     ${advice === null ? "" : html`<p class="quiet">${advice.meaning} ${advice.fix}${advice.command === null ? "" : html` <code>${advice.command}</code>`}</p>`}
-    <div class="scroll"><table aria-label="${title}">
-      <thead><tr><th scope="col">${rows.some(({ machine }) => machine !== undefined) ? "Machine" : "Call"}</th><th scope="col" class="num">Count</th><th scope="col" class="desk">Last seen</th></tr></thead>
+    <div class="scroll"><table class="gaps" aria-label="${title}">
+      <thead><tr><th scope="col">${rows.some(({ machine }) => machine !== undefined) ? "Machine" : "Call"}</th><th scope="col" class="num">Count</th><th scope="col" class="num desk">Last seen</th></tr></thead>
       <tbody>${rows.slice(0, MAX_ROWS).map((row) => renderGap(row, clock))}</tbody>
     </table></div>${renderRest(rows.length, restCommand)}</details>`;
 }
 
 function renderGap({ host, call, count, lastSeenAt, machine }: CoverageRow, clock: PageClock): Html {
   const seen = renderTime(lastSeenAt, clock);
-  return html`<tr><th scope="row" class="name">${call === null ? renderName(machine ?? host) : html`<bdi>${call.method} ${call.path}</bdi><span class="sub">${renderName(host)}</span>`}<span class="sub phone">${seen}</span></th><td class="num">${formatCount(count)}</td><td class="when desk">${seen}</td></tr>`;
+  return html`<tr><th scope="row" class="name">${call === null ? renderName(machine ?? host) : html`<bdi>${call.method} ${call.path}</bdi><span class="sub">${renderName(host)}</span>`}<span class="sub phone">${seen}</span></th><td class="num">${formatCount(count)}</td><td class="num when desk">${seen}</td></tr>`;
 }
 
 const renderRest = (rows: number, command: string | null): Html | "" =>

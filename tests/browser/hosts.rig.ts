@@ -147,7 +147,7 @@ export async function startCloudHost(withHostile: boolean): Promise<PageHostRig>
   const rig = await createRig(pgliteEngine(), { config });
   app = rig.app(config);
   const workspace = await rig.addWorkspace({ plan: "business", storePromptContent: true });
-  const owner = await rig.personIn(workspace, "organisationOwner");
+  const owner = await rig.personIn(workspace, "organisationOwner", "Olga Novák");
   await rig.addMember(workspace, owner.userId, "admin");
   const path = `/v1/workspaces/${workspace.id}`;
   const sessions = sampleSessions(START);

@@ -1,6 +1,10 @@
 import { createSqliteOpener } from "../../adapters/sqlite/open-sqlite.ts";
 import { databaseFile } from "../../cli/home/database-file.ts";
 import type { RunningTime } from "../../core/metering/coverage/running-times.ts";
+import { type LimitReading, unknownLimit } from "../../core/metering/limits/stated-limit.ts";
+import { loadBundledRates } from "../../core/pricing/bundled-rates.ts";
+import { explainRequest } from "../../core/pricing/explain-request.ts";
+import { createPriceBook } from "../../core/pricing/price-book.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import { openStore } from "../../daemon/store/open-store.ts";
 import type { CoverageCount } from "../../daemon/store/port/coverage.ts";
@@ -10,14 +14,35 @@ import { createHome } from "../end-to-end/meter-process.rig.ts";
 const HOUR_MS = 3_600_000;
 
 const models = [
-  ["anthropic", "claude-sonnet-4-5", 9_400_000_000n],
-  ["anthropic", "claude-haiku-4-5", 1_100_000_000n],
-  ["openai", "gpt-5-mini", 2_300_000_000n],
-  ["google", "gemini-2.5-flash", 640_000_000n],
-  ["ollama", "qwen3:30b-a3b-instruct-2507-q4_K_M", null],
+  ["anthropic", "claude-sonnet-4-5"],
+  ["anthropic", "claude-haiku-4-5"],
+  ["openai", "gpt-5-mini"],
+  ["google", "gemini-2.5-flash"],
+  ["ollama", "qwen3:30b-a3b-instruct-2507-q4_K_M"],
 ] as const;
+const book = createPriceBook(loadBundledRates());
+
+/** Adds the cost by the bundled rates, which a cloud computes too. */
+function withCost(record: RequestRecord): RequestRecord {
+  const { costPicoUsd, costSource } = explainRequest(record, book).priced;
+  return { ...record, costPicoUsd, costSource };
+}
+
 const projects = ["acme-web", "acme-web", "billing-service", "research/notes", "misc"];
 const clients = ["claude", "codex", "python3", "node", null];
+
+/** What a provider stated with its last response. */
+const sampleLimits = (now: number): LimitReading[] =>
+  (
+    [
+      ["5h", 5, 2, 620_000],
+      ["7d", 7 * 24, 60, 310_000],
+    ] as const
+  ).map(([window, hours, left, usedPpm]) => ({
+    ...unknownLimit(window, hours * HOUR_MS),
+    ...{ provider: "anthropic", account: "c".repeat(32), seenAt: now - 6 * 60_000 },
+    ...{ usedPpm, resetAt: now + left * HOUR_MS },
+  }));
 
 /** When the meter did not run: two whole days, and some hours. No request began in the former. */
 const OFF = [
@@ -49,9 +74,8 @@ export function sampleCoverage(records: readonly RequestRecord[], now: number): 
 /** Two months of work, the same in every run except for the date. */
 export function sampleMonths(now: number): RequestRecord[] {
   return Array.from({ length: 900 }, (_, n) => {
-    const [provider, model, cost] = models[(n * 7) % models.length] as (typeof models)[number];
+    const [provider, model] = models[(n * 7) % models.length] as (typeof models)[number];
     const failed = n % 41 === 0;
-    const factor = BigInt(1 + ((n * n) % 37));
     const age = Math.floor((n ** 1.15 * 1.05 + (n % 5)) * HOUR_MS * 0.55) + 60_000;
     const isOff = age >= OFF[0][1] * HOUR_MS && age < OFF[0][0] * HOUR_MS;
     return sampleRecord({
@@ -62,20 +86,21 @@ export function sampleMonths(now: number): RequestRecord[] {
       project: projects[(n * 3) % projects.length] as string,
       client: clients[n % clients.length] as string | null,
       tokens: {
-        promptTokens: failed ? null : 800 + ((n * 131) % 9_000),
-        cacheReadTokens: failed ? null : (n * 977) % 60_000,
-        cacheWriteTokens: failed ? null : (n * 53) % 4_000,
+        promptTokens: failed ? null : 9_000 + ((n * 1_310) % 90_000),
+        cacheReadTokens: failed ? null : (n * 9_770) % 300_000,
+        cacheWriteTokens: failed ? null : (n * 530) % 20_000,
         cacheWrite1hTokens: null,
-        completionTokens: failed ? null : 40 + ((n * 17) % 2_200),
+        completionTokens: failed ? null : 200 + ((n * 170) % 9_200),
         thinkingTokens: null,
       },
-      costPicoUsd: failed || cost === null ? null : cost * factor,
-      costSource: failed || cost === null ? "unpriced" : "computed",
+      usageExtras: null,
       httpStatus: failed ? 429 : 200,
       errorClass: failed ? "rate_limit" : null,
       latencyMs: 300 + ((n * 997) % 70_000),
     });
-  }).toReversed();
+  })
+    .map(withCost)
+    .toReversed();
 }
 
 const MINUTE_MS = 60_000;
@@ -83,7 +108,7 @@ const MINUTE_MS = 60_000;
 /** Sessions of an agent with sub-agents, whose context grows until it is compacted. */
 export function sampleSessions(now: number): RequestRecord[] {
   return Array.from({ length: 6 }, (_, s) => {
-    const began = now - (s * 27 + 2) * HOUR_MS;
+    const began = now - s * 27 * HOUR_MS - 45 * MINUTE_MS;
     const isPlan = s % 3 === 1;
     return Array.from({ length: 20 + 14 * ((s * 5) % 7) }, (_, n) => {
       const inAgent = n % 9 > 5;
@@ -111,14 +136,16 @@ export function sampleSessions(now: number): RequestRecord[] {
           completionTokens: 120 + ((n * 37) % 1_900),
           thinkingTokens: null,
         },
-        costPicoUsd: BigInt(inAgent ? 9_000 + n * 130 : 61_000 + context) * 1_000_000n,
+        usageExtras: null,
         latencyMs,
         ttfbMs: 400 + ((n * 131) % 1_100),
         httpStatus: n % 31 === 30 ? 529 : 200,
         errorClass: n % 31 === 30 ? "server_error" : null,
       });
     });
-  }).flat();
+  })
+    .flat()
+    .map(withCost);
 }
 
 /** Creates a home with a configuration and these records, as an earlier daemon left it. */
@@ -131,6 +158,7 @@ export async function createFilledHome(
   const store = await openStore(createSqliteOpener(), databaseFile(home));
   try {
     store.insertBatch({ records, bodies: [], coverage: sampleCoverage(records, now) });
+    store.limits.save(sampleLimits(now).map((reading) => ({ reading, isPoint: true })));
     for (const run of sampleRuns(now)) store.coverage.saveRun(run);
   } finally {
     store.close();

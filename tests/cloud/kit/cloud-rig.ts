@@ -72,7 +72,7 @@ export interface CloudRig extends TestDatabase {
   /** Adds an account that has only a name. Returns its id. */
   addPerson(name?: string): Promise<string>;
   /** Adds a person in that relation to the workspace, with a bearer session token. */
-  personIn(workspace: TestWorkspace, standing: Standing): Promise<TestPerson>;
+  personIn(workspace: TestWorkspace, standing: Standing, name?: string): Promise<TestPerson>;
   /** Creates a bearer session token of a person, such as `workspace.userId`. */
   sessionFor(userId: string): Promise<string>;
   /** The dependencies of the administration's functions. */
@@ -191,8 +191,8 @@ export async function createRig(
       if (!made.ok) throw new Error(made.reason);
       return made.userId;
     },
-    async personIn(workspace, standing) {
-      const userId = await rig.addPerson(standing);
+    async personIn(workspace, standing, name = standing) {
+      const userId = await rig.addPerson(name);
       if (standing === "member") await rig.addMember(workspace, userId, "member");
       if (standing === "workspaceAdmin") await rig.addMember(workspace, userId, "admin");
       const role = ORGANISATION_ROLES[standing];
