@@ -182,7 +182,7 @@ function renderFinding(
 ): Html {
   const { kind, provider, model, project, requests, summary, saving_pico_usd } = finding;
   const unknown = BigInt(finding.unknown_billing_pico_usd);
-  return html`<tr><th scope="row" class="name">${KIND_NAMES[kind] ?? kind}<span class="sub"><bdi>${model}</bdi>, <bdi>${provider}</bdi><span class="phone">, ${project === null ? "no project" : html`<bdi>${project}</bdi>`}</span></span><span class="sub">${summary}</span></th>
+  return html`<tr><th scope="row" class="name">${KIND_NAMES[kind] ?? kind}<span class="sub"><bdi>${model}</bdi>, <bdi>${provider}</bdi></span><span class="sub phone">${project === null ? "no project" : html`<bdi>${project}</bdi>`}</span><span class="sub">${summary}</span></th>
     <td class="desk">${project === null ? html`<span class="quiet">no project</span>` : html`<bdi>${project}</bdi>`}</td>
     <td class="num"><a href="${links.requests(finding.query)}">${formatCount(requests)}</a></td>
     <td class="num desk">${renderUsd(BigInt(finding.cost_pico_usd))}${unknown === 0n ? "" : html`<span class="sub">${renderUsd(unknown)} unknown</span>`}</td>

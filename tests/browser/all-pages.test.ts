@@ -11,6 +11,7 @@ import {
   withoutChromium,
 } from "./chromium.rig.ts";
 import { HOSTILE, listPages, type PageHostRig, startCloudHost, startLocalHost } from "./hosts.rig.ts";
+import { findLayoutFaults } from "./layout-faults.rig.ts";
 
 const WIDTHS = [1440, 768, 390, 320];
 const SCHEMES = ["light", "dark"] as const;
@@ -86,7 +87,7 @@ describe("every page of both hosts in Chromium", {
   });
 
   for (const withoutScript of [false, true])
-    it(`pass axe and never scroll sideways, at any width, light or dark, ${withoutScript ? "without" : "with"} scripts`, () =>
+    it(`pass axe, never scroll sideways, and cover or cut off no text, at any width, light or dark, ${withoutScript ? "without" : "with"} scripts`, () =>
       visitAll({ withoutScript }, async (page, where) => {
         const faults: string[] = [];
         for (const colorScheme of SCHEMES) {
@@ -95,6 +96,7 @@ describe("every page of both hosts in Chromium", {
             await page.setViewportSize({ width, height: 900 });
             const at = `${where}, ${width}, ${colorScheme}`;
             if ((await page.evaluate(FITS)) !== true) faults.push(`${at}: sideways scroll`);
+            for (const fault of await findLayoutFaults(page)) faults.push(`${at}: ${fault}`);
             // Without the script, only the buttons that need it are hidden.
             if (withoutScript && width !== 1440 && width !== 320) continue;
             for (const barrier of await findBarriers(page)) faults.push(`${at}: ${barrier}`);
@@ -113,6 +115,7 @@ describe("every page of both hosts in Chromium", {
       // At 200 %, a window of 1280 pixels leaves 640 for the page.
       await page.setViewportSize({ width: 640, height: 450 });
       assert.equal(await page.evaluate(FITS), true, `${where}, 200 %`);
+      assert.deepEqual(await findLayoutFaults(page), [], `${where}, 200 %`);
       await page.setViewportSize({ width: 390, height: 844 });
       await page.evaluate("document.documentElement.dir = 'rtl'");
       assert.equal(await page.evaluate(FITS), true, `${where}, rtl`);

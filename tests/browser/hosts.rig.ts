@@ -1,16 +1,21 @@
 import type { Browser, BrowserContext, BrowserContextOptions } from "playwright-core";
+import { createManualClock } from "../../adapters/clock/manual-clock.ts";
 import { serve } from "../../adapters/http/serve.ts";
+import { seedRates } from "../../cloud/store/rates.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
+import { loadBundledRates } from "../../core/pricing/bundled-rates.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import { MAX_COVERAGE_ITEMS } from "../../core/wire/coverage.ts";
 import { batch, createRig, json, record, START } from "../cloud/kit/cloud-rig.ts";
 import { pgliteEngine } from "../cloud/kit/engines.ts";
 import { sendBody } from "../cloud/kit/stored-body.ts";
+import { HOST, openApi } from "../daemon/api/api.rig.ts";
 import { sampleRecord } from "../daemon/store/sample-records.rig.ts";
 import { removeHome, startMeter } from "../end-to-end/meter-process.rig.ts";
 import {
   createFilledHome,
+  fillStore,
   sampleCoverage,
   sampleMonths,
   sampleRuns,
@@ -84,6 +89,47 @@ export async function startLocalHost(withHostile: boolean): Promise<PageHostRig>
   };
 }
 
+/**
+ * Opens the pages of a daemon with the requests of the cloud, at the same time. It runs in this process, so its clock stands still.
+ * The zone of the process must be UTC.
+ */
+export async function startStillLocalHost(): Promise<PageHostRig> {
+  const sessions = sampleSessions(START);
+  const records = [...sampleMonths(START), ...sessions];
+  const api = await openApi({ clock: createManualClock(START) });
+  fillStore(
+    api.store,
+    records.sort((one, other) => one.requestedAt - other.requestedAt),
+    START,
+  );
+  return {
+    name: "local",
+    origin: `http://${HOST}`,
+    base: "",
+    more: {
+      session: `/sessions/${sessions.at(-1)?.sessionId}`,
+      request: `/requests/${sessions.at(-1)?.requestId}`,
+      chart: "/explore?view=chart&by=client",
+    },
+    async open(browser, options) {
+      const context = await browser.newContext(options);
+      await context.route("**/*", async (route) => {
+        const { pathname, search } = new URL(route.request().url());
+        // A stream of events does not end.
+        if (pathname === "/v1/events") return await route.abort();
+        let answer = await api.ask(pathname + search);
+        // A fulfilled route can't redirect.
+        const target = answer.headers.get("location");
+        if (target !== null) answer = await api.ask(target);
+        const body = Buffer.from(await answer.arrayBuffer());
+        await route.fulfill({ status: answer.status, headers: Object.fromEntries(answer.headers), body });
+      });
+      return context;
+    },
+    close: async () => api.close(),
+  };
+}
+
 /** Converts a record of a machine to the one that it sends. */
 function toSent(id: string, each: RequestRecord): Record<string, unknown> {
   const { tokens } = each;
@@ -93,8 +139,9 @@ function toSent(id: string, each: RequestRecord): Record<string, unknown> {
     ...{ prompt_tokens: tokens.promptTokens, completion_tokens: tokens.completionTokens },
     ...{ cache_read_tokens: tokens.cacheReadTokens, cache_write_tokens: tokens.cacheWriteTokens },
     ...{
-      thinking_tokens: 0,
-      tokens_complete: each.errorClass === null,
+      thinking_tokens: tokens.thinkingTokens,
+      tokens_complete: each.tokensComplete,
+      prompt_hash: each.promptHash,
       billing_mode: effectiveBilling(each),
     },
     ...{ latency_ms: Math.round(each.latencyMs), ttfb_ms: each.ttfbMs, http_status: each.httpStatus },
@@ -145,6 +192,8 @@ export async function startCloudHost(withHostile: boolean): Promise<PageHostRig>
   const origin = `http://127.0.0.1:${served.port}`;
   const config = { baseUrl: origin, rateLimits: { perKey: 1e6, perUser: 1e6 } };
   const rig = await createRig(pgliteEngine(), { config });
+  // The same as those of a daemon, so that requests cost the same.
+  await seedRates(rig.db, loadBundledRates(), START);
   app = rig.app(config);
   const workspace = await rig.addWorkspace({ plan: "business", storePromptContent: true });
   const owner = await rig.personIn(workspace, "organisationOwner", "Olga Novák");

@@ -8,6 +8,7 @@ import { createPriceBook } from "../../core/pricing/price-book.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import { openStore } from "../../daemon/store/open-store.ts";
 import type { CoverageCount } from "../../daemon/store/port/coverage.ts";
+import type { Store } from "../../daemon/store/port/store.ts";
 import { sampleRecord } from "../daemon/store/sample-records.rig.ts";
 import { createHome } from "../end-to-end/meter-process.rig.ts";
 
@@ -94,6 +95,8 @@ export function sampleMonths(now: number): RequestRecord[] {
         thinkingTokens: null,
       },
       usageExtras: null,
+      // Each tenth request repeats an earlier prompt.
+      promptHash: (n % 10 === 0 ? n % 3 : n + 3).toString(16).padStart(64, "0"),
       httpStatus: failed ? 429 : 200,
       errorClass: failed ? "rate_limit" : null,
       latencyMs: 300 + ((n * 997) % 70_000),
@@ -137,6 +140,7 @@ export function sampleSessions(now: number): RequestRecord[] {
           thinkingTokens: null,
         },
         usageExtras: null,
+        promptHash: (10_000 + s * 1_000 + n).toString(16).padStart(64, "0"),
         latencyMs,
         ttfbMs: 400 + ((n * 131) % 1_100),
         httpStatus: n % 31 === 30 ? 529 : 200,
@@ -148,6 +152,13 @@ export function sampleSessions(now: number): RequestRecord[] {
     .map(withCost);
 }
 
+/** Stores records, what the meter counted, when it ran, and what a provider stated. */
+export function fillStore(store: Store, records: readonly RequestRecord[], now: number): void {
+  store.insertBatch({ records, bodies: [], coverage: sampleCoverage(records, now) });
+  store.limits.save(sampleLimits(now).map((reading) => ({ reading, isPoint: true })));
+  for (const run of sampleRuns(now)) store.coverage.saveRun(run);
+}
+
 /** Creates a home with a configuration and these records, as an earlier daemon left it. */
 export async function createFilledHome(
   config: readonly string[],
@@ -157,9 +168,7 @@ export async function createFilledHome(
   const home = createHome(config);
   const store = await openStore(createSqliteOpener(), databaseFile(home));
   try {
-    store.insertBatch({ records, bodies: [], coverage: sampleCoverage(records, now) });
-    store.limits.save(sampleLimits(now).map((reading) => ({ reading, isPoint: true })));
-    for (const run of sampleRuns(now)) store.coverage.saveRun(run);
+    fillStore(store, records, now);
   } finally {
     store.close();
   }

@@ -1,0 +1,47 @@
+import type { Page } from "playwright-core";
+
+/**
+ * Finds texts that cover each other or are cut off, in the content of a page. This is what a picture would show, and it does not depend
+ * on the fonts of a machine.
+ */
+const FIND_FAULTS = `(() => {
+  const isShown = (element) =>
+    element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && !element.closest("svg, .hidden, select, [hidden]");
+  const faults = [];
+  const texts = [];
+  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const text = node.data.trim();
+    const parent = node.parentElement;
+    if (text === "" || !parent || !isShown(parent)) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    // What scrolls within a frame is cut off by it.
+    const frame = parent.closest(".scroll, pre")?.getBoundingClientRect();
+    for (const box of range.getClientRects()) {
+      const right = Math.min(box.right, frame?.right ?? Infinity);
+      const left = Math.max(box.left, frame?.left ?? -Infinity);
+      if (right - left > 2 && box.height > 2) texts.push({ text, parent, left, right, top: box.top, bottom: box.bottom });
+    }
+    for (let each = parent; each.tagName !== "MAIN"; each = each.parentElement) {
+      const style = getComputedStyle(each);
+      const cuts = ["hidden", "clip"].includes(style.overflowX);
+      if (cuts && each.scrollWidth > each.clientWidth + 1) faults.push("cut off: " + text.slice(0, 60));
+    }
+  }
+  texts.sort((one, other) => one.top - other.top);
+  for (const [at, one] of texts.entries())
+    for (let next = at + 1; next < texts.length && texts[next].top < one.bottom; next += 1) {
+      const other = texts[next];
+      const width = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+      const height = Math.min(one.bottom, other.bottom) - other.top;
+      // The boxes of lines may touch. Letters that cover each other share much more.
+      const least = 0.4 * Math.min(one.bottom - one.top, other.bottom - other.top);
+      if (width > 2 && height > least) faults.push(one.text.slice(0, 40) + " covers " + other.text.slice(0, 40));
+    }
+  return [...new Set(faults)];
+})()`;
+
+/** Returns the faults of a page's layout, in words. */
+export const findLayoutFaults = async (page: Page): Promise<readonly string[]> =>
+  (await page.evaluate(FIND_FAULTS)) as string[];
