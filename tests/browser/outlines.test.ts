@@ -100,7 +100,7 @@ const READ_PARTS = `(() => {
     const own = heads.flatMap((head, at) => ["Program", "Person", "Machine"].includes(head.textContent.trim()) ? [at] : []);
     for (const row of table.rows) for (const at of own.toReversed()) row.cells[at]?.remove();
   }
-  const text = (element) => element.innerText.replace(/\\s+/g, " ").replaceAll(/ (?:on )?laptop\\b| \\(asked\\)/g, "").trim();
+  const text = (element) => element.innerText.replace(/\\s+/g, " ").replaceAll(/ (?:on )?laptop\\b| \\(requested\\)/g, "").trim();
   return [
     ...[...document.querySelectorAll("main [data-summary]")].slice(0, 1).map((each) => ["summary", text(each)]),
     ...[...document.querySelectorAll("main dl.figures > div")].map((each) => [text(each.querySelector("dt")), text(each)]),

@@ -190,7 +190,7 @@ describe("the local dashboard", () => {
     assert.match(text, /<summary>18 requests to unknown paths<\/summary>/);
     assert.match(
       text,
-      /<bdi>GET \/mcp-registry\/v0\/servers<\/bdi><span class="sub"><bdi>api\.acme\.test<\/bdi><\/span>[\s\S]+?<td class="num">6<\/td><td class="when desk"><time datetime="2026-05-12T/,
+      /<bdi>GET \/mcp-registry\/v0\/servers<\/bdi><span class="sub"><bdi>api\.acme\.test<\/bdi><\/span>[\s\S]+?<td class="num">6<\/td><td class="num when desk"><time datetime="2026-05-12T/,
     );
     assert.match(text, /<bdi>GET \/&lt;b&gt;<\/bdi><span class="sub"><bdi>&lt;i&gt;<\/bdi>/);
     assert.match(text, /2 more rows: <code>meter coverage<\/code>/);
