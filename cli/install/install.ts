@@ -8,7 +8,7 @@ import { type FoundDaemon, findDaemon } from "../daemon/daemon-process.ts";
 import { endProcess, startDaemonOf, stopDaemonOf, waitForDaemon } from "../daemon/start-daemon.ts";
 import { CommandFailure, exitCodes } from "../program/exit-codes.ts";
 import type { InstallPlan } from "./install-plan.ts";
-import { checkInterception, selfTest } from "./self-test.ts";
+import { checkInterception, SELF_TEST_MESSAGES, selfTest } from "./self-test.ts";
 import { fingerprintOf } from "./trusted-authority.ts";
 
 /** The provider whose host the TLS test connects to. */
@@ -118,11 +118,8 @@ async function testInstallation({ home, plan, print }: Installation, running: Fo
   };
   const test = await selfTest(target);
   if (!test.ok) throw new CommandFailure(`The self-test failed. ${test.why}`);
-  print(
-    test.how === "metered"
-      ? "Self-test: a call through the proxy to a test server on this machine was metered correctly (5 tokens)."
-      : "Self-test: a call through the proxy to Ollama on this machine was counted.",
-  );
+  const message = SELF_TEST_MESSAGES[test.how];
+  print(`Self-test: ${message.charAt(0).toLowerCase()}${message.slice(1)}`);
   if (running.authority == null) {
     print(
       "Not tested: TLS to a provider, because the certificate that programs trust can't be used any more.",

@@ -22,10 +22,20 @@ const SELF_TEST_NAME = "meter-self-test";
 export type SelfTest =
   /** A call to a test server on this machine became a record with the right token counts. */
   | { readonly ok: true; readonly how: "metered" }
+  /** A budget that is used up refused the call, as it refuses others, and it became a record. */
+  | { readonly ok: true; readonly how: "refused" }
   /** Ollama runs on this machine; a free call to it went through the proxy and was counted. */
   | { readonly ok: true; readonly how: "counted" }
   /** `why` is a sentence. */
   | { readonly ok: false; readonly why: string };
+
+/** What a test that succeeded has shown, as a sentence. */
+export const SELF_TEST_MESSAGES: Readonly<Record<Extract<SelfTest, { ok: true }>["how"], string>> = {
+  metered: "A call through the proxy to a test server on this machine was metered correctly (5 tokens).",
+  refused:
+    "A budget refused a call through the proxy to a test server on this machine, and the call was recorded.",
+  counted: "A call through the proxy to Ollama on this machine was counted.",
+};
 
 /** The daemon to test, and how to log in to its proxy. */
 export interface SelfTestTarget {
@@ -193,33 +203,36 @@ async function testCounting(target: SelfTestTarget, deadline: Deadline): Promise
     : { ok: false, why: "A call through the proxy was not counted." };
 }
 
+/** The status of a call of Ollama's API that a budget refused. */
+const REFUSED_STATUS = 400;
+
 /** Tests with the test server: a call through the proxy must become a record. */
 async function testMetering(target: SelfTestTarget, deadline: Deadline): Promise<SelfTest> {
   const { home } = target;
   const startedAt = Date.now() - 1_000;
   const status = await callThroughProxy(target, "POST", "/api/chat", msUntil(deadline));
-  if (status !== 200) return { ok: false, why: `The proxy answered a call with ${status} instead of 200.` };
+  const unexpected = { ok: false, why: `The proxy answered a call with ${status} instead of 200.` } as const;
+  if (status !== 200 && status !== REFUSED_STATUS) return unexpected;
+  const isRefused = status === REFUSED_STATUS;
+  const isExpected = ({ model, tokens, blockedBy }: StoredRequest) =>
+    model === SELF_TEST_NAME &&
+    (isRefused ? blockedBy !== null : tokens.promptTokens === 3 && tokens.completionTokens === 2);
   let found: readonly StoredRequest[] = [];
   const stored = await poll(async () => {
     found = await withStore(home, { readOnly: true }, async (store) =>
-      store.records
-        .read({ from: startedAt, to: null, afterSeq: 0, limit: 10_000 })
-        .filter(
-          ({ model, tokens }) =>
-            model === SELF_TEST_NAME && tokens.promptTokens === 3 && tokens.completionTokens === 2,
-        ),
+      store.records.read({ from: startedAt, to: null, afterSeq: 0, limit: 10_000 }).filter(isExpected),
     );
     return found.length > 0;
   }, deadline);
-  if (!stored) return { ok: false, why: "A call through the proxy was not metered." };
+  if (!stored)
+    return isRefused ? unexpected : { ok: false, why: "A call through the proxy was not metered." };
   await withStore(home, { readOnly: false }, async (store) => {
     store.deletion.deleteRequests(found.map(({ requestId }) => requestId));
     // The test call is not one of the user's calls.
-    store.coverage.add(
-      found.map(({ requestedAt: at }) => ({ at, host: LOCAL_HOST, kind: "metered", count: -1 })),
-    );
+    const kind = isRefused ? "blocked" : "metered";
+    store.coverage.add(found.map(({ requestedAt: at }) => ({ at, host: LOCAL_HOST, kind, count: -1 })));
   });
-  return { ok: true, how: "metered" };
+  return { ok: true, how: isRefused ? "refused" : "metered" };
 }
 
 /** The result of a TLS connection to a provider through the proxy. */

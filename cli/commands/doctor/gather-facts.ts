@@ -30,7 +30,13 @@ import { authorityFiles } from "../../home/prepare-home.ts";
 import { readConfigOrDefaults } from "../../home/read-config.ts";
 import { TLS_TEST_HOST } from "../../install/install.ts";
 import { runEnvironment, trustVariables } from "../../install/run-environment.ts";
-import { checkInterception, type SelfTest, type SelfTestTarget, selfTest } from "../../install/self-test.ts";
+import {
+  checkInterception,
+  SELF_TEST_MESSAGES,
+  type SelfTest,
+  type SelfTestTarget,
+  selfTest,
+} from "../../install/self-test.ts";
 import { bundleFor } from "../../install/trust-bundle.ts";
 import { findTrustedCertificate, listUnpermitted } from "../../install/trusted-authority.ts";
 import { version } from "../../program/version.ts";
@@ -300,12 +306,7 @@ async function checkMetering(
   };
 }
 
-const describeSelfTest = (test: SelfTest): string =>
-  !test.ok
-    ? test.why
-    : test.how === "metered"
-      ? "A call through the proxy to a test server on this machine was metered."
-      : "A call through the proxy to Ollama on this machine was counted.";
+const describeSelfTest = (test: SelfTest): string => (test.ok ? SELF_TEST_MESSAGES[test.how] : test.why);
 
 /** Runs the clients on this machine against a test proxy, with this shell's variables or those of `meter run`. */
 async function findClients(subject: Subject): Promise<DoctorFacts["clients"]> {

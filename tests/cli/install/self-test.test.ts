@@ -48,4 +48,25 @@ describe("selfTest()", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
       ollama.close();
     }
   });
+
+  it("is passed by a call that a used-up budget refuses, and leaves no record of it", async () => {
+    const { code, stderr } = await meter.run([
+      "budget",
+      "set",
+      "none",
+      "0 requests",
+      "--period",
+      "day",
+      "--block",
+    ]);
+    assert.equal(code, 0, stderr);
+    const { home, proxyPort } = meter;
+    // A busy machine may decide too late, and Ollama's port may be in use.
+    await waitFor("a refusal", async () => {
+      const test = await selfTest({ home, proxyPort, proxyPassword: null });
+      assert.equal(test.ok, true);
+      return test.ok && test.how === "refused";
+    });
+    assert.deepEqual([await meter.rows(), await meter.counted("blocked")], [[], 0]);
+  });
 });
