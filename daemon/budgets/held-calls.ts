@@ -33,6 +33,7 @@ import {
   readBody,
 } from "./describe-held-call.ts";
 import { DECISION_TIMEOUT_MS } from "./provisional-gate.ts";
+import { warmUpDecisions } from "./warm-up.ts";
 
 /** The budgets, as far as held calls need them. */
 export interface HeldCallBudgets {
@@ -119,6 +120,8 @@ interface HeldState extends HeldCallPorts {
   passesChanged: (change: PassChange) => void;
   /** What it was last told; null: tell it in any case. */
   capacity: number | null;
+  /** Whether the code that decides has run. */
+  isWarm: boolean;
 }
 
 /** What is needed to end a call. */
@@ -164,6 +167,7 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     passMemory: createPassMemory(),
     passesChanged: () => {},
     capacity: null,
+    isWarm: false,
   };
   return {
     decide: (question, answer, passed = []) => decideAfter(state, question, answer, passed),
@@ -202,6 +206,8 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
       // A new process of the proxy has not been told.
       state.capacity = null;
       settlePasses(state, []);
+      if (!state.isWarm) warmUpDecisions(state);
+      state.isWarm = true;
       const isClosed = ports.budgets
         .state()
         .budgets.some(({ active: { budget } }) => budget.atLimit === "block" && budget.fail === "closed");

@@ -42,6 +42,30 @@ const textOf = (answer: GateAnswer) =>
   answer.kind === "refuse" ? Buffer.from(answer.answer).toString() : answer.kind;
 
 describe("createHeldCalls()", () => {
+  it("decides on samples before the first call, once, and counts none of them", () => {
+    const budgets = createMemoryBudgets([budgetOf({ limit: 0n })]);
+    const decisions: string[] = [];
+    const { heldCalls } = createRigHeldCalls(
+      {
+        ...budgets,
+        decide(call) {
+          const decision = budgets.decide(call);
+          decisions.push(`${call.facts.model} ${decision.kind}`);
+          return decision;
+        },
+      },
+      1,
+    );
+    const before = budgets.state();
+    assert.notEqual(heldCalls.gate(), null);
+    const count = decisions.length;
+    assert.deepEqual([...new Set(decisions)], ["claude-sonnet-4-5 refuse", "gpt-5 refuse"]);
+    assert.notEqual(heldCalls.gate(), null);
+    assert.equal(decisions.length, count);
+    assert.deepEqual(budgets.state(), before);
+    assert.deepEqual(budgets.sent, []);
+  });
+
   it("admits a call with its bound, until its record is stored", async () => {
     const { budgets, heldCalls, decide, inFlight } = open(budgetOf());
     assert.deepEqual(await decide(ask()), { kind: "allow" });
