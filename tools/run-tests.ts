@@ -57,6 +57,7 @@ const SEPARATE = [
   "tests/examples/deno-serve.test.ts",
   "tests/tools/{add-a-column,own-node}.test.ts",
   "tests/cloud/{failures,matrix}.test.ts",
+  "tests/cloud/erasure/erased-copies.test.ts",
   "tests/cloud/pages/{administration-browser,browser,budgets-browser,dashboard-browser,hostile,oidc-process,people-browser,statement-browser}.test.ts",
   "tests/cloud/{http,purge}/*.test.ts",
 ];
