@@ -93,17 +93,20 @@ export const coverageSchema = v.object({
   machines: v.array(machineCoverage),
   /**
    * The same sums by time, over all machines: hours up to a week, days up to 120 days, then weeks, in the zone that was asked for
-   * (default: UTC). An hour counts where it begins. They add up to those above.
+   * (default: UTC). An hour counts where it begins. They add up to those above. An older cloud has none.
    */
-  buckets: v.array(
-    v.object({
-      ...span,
-      label: v.string(),
-      metered: count,
-      seen: count,
-      /** For how long no machine ran, in milliseconds; null if it is not known. */
-      stopped_ms: maybe(count),
-    }),
+  buckets: v.optional(
+    v.array(
+      v.object({
+        ...span,
+        label: v.string(),
+        metered: count,
+        seen: count,
+        /** For how long no machine ran, in milliseconds; null if it is not known. */
+        stopped_ms: maybe(count),
+      }),
+    ),
+    [],
   ),
 });
 export type CoverageAnswer = v.InferOutput<typeof coverageSchema>;
