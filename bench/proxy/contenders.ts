@@ -147,6 +147,8 @@ http {
 
 /** How the meter is started if it differs from the usual start. */
 interface MeterOptions {
+  /** Whether a budget with ample room is set, which blocks. */
+  readonly hasBudget?: boolean;
   hasMemoryLimits?: boolean;
   /** Stops the main thread repeatedly for this long; 0 for never. */
   stallSeconds?: number;
@@ -157,14 +159,15 @@ interface MeterOptions {
  * sources if there is none. The sources take 45 MiB more, most of it for stripping types in each thread.
  */
 export async function meter(provider: Provider, options: MeterOptions = {}): Promise<Contender> {
-  const { hasMemoryLimits = true, stallSeconds = 0 } = options;
-  const home = `${provider.folder}/meter-home`;
+  const { hasMemoryLimits = true, stallSeconds = 0, hasBudget = false } = options;
+  const home = `${provider.folder}/meter-home${hasBudget ? "-budget" : ""}`;
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const [proxyPort, apiPort] = [await freePort(), await freePort()];
   writeFileSync(
     `${home}/config.toml`,
     `[proxy]\nport = ${proxyPort}\nextra_ca = ${JSON.stringify(provider.caFile)}\n[api]\nport = ${apiPort}\n` +
-      `[[providers]]\nhost = "${host}"\nport = ${provider.port}\nprovider = "anthropic"\napi = "anthropic"\n`,
+      `[[providers]]\nhost = "${host}"\nport = ${provider.port}\nprovider = "anthropic"\napi = "anthropic"\n` +
+      (hasBudget ? '[[budget]]\nname = "month"\namount = "1000000 USD"\nat_limit = "block"\n' : ""),
   );
   const installed = isBuilt() ? installProgram() : null;
   const program = installed?.program ?? here("../../cli/bin.js");
@@ -189,7 +192,7 @@ export async function meter(provider: Provider, options: MeterOptions = {}): Pro
     await ended(child);
     installed?.remove();
   };
-  return { name: "meter", version, route, pid: child.pid as number, stop };
+  return { name: hasBudget ? "meter, budget" : "meter", version, route, pid: child.pid as number, stop };
 }
 
 /** The resident memory of the smallest program with the meter's threads, in MiB: the floor of the meter's own. */

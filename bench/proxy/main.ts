@@ -154,6 +154,7 @@ try {
     nginx: contenders.nginx,
     "bare tap": contenders.bareTap,
     meter: contenders.meter,
+    "meter with a budget": (provider: contenders.Provider) => contenders.meter(provider, { hasBudget: true }),
     "http-mitm-proxy": contenders.httpMitmProxy,
     mockttp: contenders.mockttp,
     mitmproxy: contenders.mitmproxy,
@@ -176,6 +177,13 @@ try {
   }
   provider.stop();
   console.log(`\n${table(rows)}\n`);
+  const [without, withBudget] = ["meter ", "meter, budget"].map((name) =>
+    rows.find((row) => String(row.contender).startsWith(name)),
+  );
+  if (without !== undefined && withBudget !== undefined)
+    console.log(
+      `json µs CPU with a budget, times that without: ${(Number(withBudget["json µs CPU"]) / Number(without["json µs CPU"])).toFixed(3)}`,
+    );
   const nginxRow = rows.find((row) => String(row.contender).startsWith("nginx"));
   const meterRow = rows.find((row) => String(row.contender).startsWith("meter"));
   if (nginxRow !== undefined && meterRow !== undefined) {
