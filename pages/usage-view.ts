@@ -7,7 +7,7 @@ import {
   type UsageQuery,
   withoutFilter,
 } from "../core/pricing/view/usage-query.ts";
-import { isMoney } from "../core/pricing/view/usage-sums.ts";
+import { isMoney, metricOf, parseSums } from "../core/pricing/view/usage-sums.ts";
 import { UNKNOWN } from "../core/values/text/format-count.ts";
 import {
   USAGE_COMPARISONS,
@@ -123,6 +123,14 @@ export const formatMetric = (metric: UsageMetric, value: bigint | null): string 
 /** Renders a value of a metric. */
 export const renderMetric = (metric: UsageMetric, value: bigint | null): Html =>
   isMoney(metric) ? renderUsd(value) : renderShortCount(value);
+
+/** Renders the sum of some requests: "unpriced" instead of an amount of 0 that lacks requests without a price. */
+export function renderSum(metric: UsageMetric, totals: UsageAnswer["totals"]): Html {
+  const value = metricOf(parseSums(totals), metric);
+  return isMoney(metric) && value === 0n && totals.unpriced_requests > 0
+    ? html`<span class="warn">unpriced</span>`
+    : renderMetric(metric, value);
+}
 
 /** Renders the periods. */
 export const renderUsagePeriods = (view: UsageView): Html =>

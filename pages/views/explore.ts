@@ -1,7 +1,6 @@
 import { html } from "hono/html";
 import { type UsageQuery, withFilter } from "../../core/pricing/view/usage-query.ts";
 import { metricOf, parseSums } from "../../core/pricing/view/usage-sums.ts";
-import { UNKNOWN } from "../../core/values/text/format-count.ts";
 import { USAGE_METRICS, type UsageAnswer, type UsageDimension } from "../../core/wire/usage.ts";
 import { heatLevel } from "../chart/heatmap.ts";
 import { highestOf } from "../chart/scale.ts";
@@ -17,7 +16,7 @@ import {
   METRIC_NAMES,
   metricMenu,
   renderCaveats,
-  renderMetric,
+  renderSum,
   renderUsageChips,
   renderUsageMenus,
   renderUsageNotices,
@@ -104,9 +103,9 @@ function renderPivot(usage: UsageAnswer, view: UsageView, list: (query: UsageQue
         key === column.key && (other_values === null) === (column.other_values === null),
     );
     const value = cell === undefined ? 0n : amountOf(cell);
-    if (cell === undefined || value === 0n)
-      return html`<td class="num quiet">${cell === undefined ? "" : UNKNOWN}</td>`;
-    const shown = renderMetric(metric, value);
+    if (cell === undefined) return html`<td></td>`;
+    const shown = renderSum(metric, cell.totals);
+    if (value === 0n) return html`<td class="num quiet">${shown}</td>`;
     const isSingle =
       row.other_values === null && column.other_values === null && by !== null && then_by !== null;
     const both = isSingle ? withFilter(withFilter(view.query, by, row.key), then_by, column.key) : null;
@@ -115,7 +114,7 @@ function renderPivot(usage: UsageAnswer, view: UsageView, list: (query: UsageQue
   };
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${describeQuery(usage, false)} as a table"><table class="pivot" aria-label="${describeQuery(usage, false)}">
     <thead><tr><th scope="col">${by === null ? "" : DIMENSION_NAMES[by]}</th>${columns.map((column) => html`<th scope="col" class="num">${then_by === null ? column.label : heading(column, then_by)}</th>`)}<th scope="col" class="num">Total</th><th scope="col" class="num">Share</th></tr></thead>
-    <tbody>${rows.map((row) => html`<tr><th scope="row" class="name">${by === null ? row.label : heading(row, by)}</th>${columns.map((column) => renderCell(row, column))}<td class="num">${renderMetric(metric, amountOf(row))}</td><td class="num quiet">${formatShare(amountOf(row) ?? 0n, total)}</td></tr>`)}</tbody>
-    <tfoot><tr><th scope="row">Total</th>${columns.map((column) => html`<td class="num">${renderMetric(metric, amountOf(column))}</td>`)}<td class="num">${renderMetric(metric, amountOf(usage))}</td><td></td></tr></tfoot>
+    <tbody>${rows.map((row) => html`<tr><th scope="row" class="name">${by === null ? row.label : heading(row, by)}</th>${columns.map((column) => renderCell(row, column))}<td class="num">${renderSum(metric, row.totals)}</td><td class="num quiet">${formatShare(amountOf(row) ?? 0n, total)}</td></tr>`)}</tbody>
+    <tfoot><tr><th scope="row">Total</th>${columns.map((column) => html`<td class="num">${renderSum(metric, column.totals)}</td>`)}<td class="num">${renderSum(metric, usage.totals)}</td><td></td></tr></tfoot>
   </table></div>`;
 }

@@ -26,6 +26,7 @@ import {
   metricMenu,
   renderCaveats,
   renderMetric,
+  renderSum,
   renderUsageChips,
   renderUsageMenus,
   renderUsageNotices,
@@ -263,7 +264,7 @@ export function renderBreakdown(answer: UsageAnswer, view: UsageView): Html {
       const before = row.compared === null ? null : metricOf(parseSums(row.compared), metric);
       const href = row.other_values === null ? usageHref(view, withFilter(view.query, by, row.key)) : explore;
       const label = row.other_values === null ? row.label : `${formatCount(row.other_values)} others`;
-      return html`<tr><th scope="row" class="name"><a href="${href}"><bdi>${label}</bdi></a></th><td class="share desk">${renderMeter({ percent: whole === 0n ? 0 : Number(((value ?? 0n) * 1_000n) / whole) / 10 })}</td><td class="num">${formatShare(value ?? 0n, whole)}</td><td class="num">${isMoney(metric) && value === 0n && row.totals.unpriced_requests > 0 ? html`<span class="warn">unpriced</span>` : renderMetric(metric, value)}${metric === "spent" && row.totals.plan_usage_pico_usd !== "0" ? html`<span class="sub">${renderUsd(BigInt(row.totals.plan_usage_pico_usd))} plan</span>` : ""}</td><td class="num desk quiet">${before === null ? "" : formatChange(value ?? 0n, before)}</td></tr>`;
+      return html`<tr><th scope="row" class="name"><a href="${href}"><bdi>${label}</bdi></a></th><td class="share desk">${renderMeter({ percent: whole === 0n ? 0 : Number(((value ?? 0n) * 1_000n) / whole) / 10 })}</td><td class="num">${formatShare(value ?? 0n, whole)}</td><td class="num">${renderSum(metric, row.totals)}${metric === "spent" && row.totals.plan_usage_pico_usd !== "0" ? html`<span class="sub">${renderUsd(BigInt(row.totals.plan_usage_pico_usd))} plan</span>` : ""}</td><td class="num desk quiet">${before === null ? "" : formatChange(value ?? 0n, before)}</td></tr>`;
     })}</tbody></table></div>`
     }</section>`;
 }

@@ -27,12 +27,23 @@ const groups = fc.array(
   { maxLength: 40 },
 );
 
-const sums = (cost: bigint): UsageSums => ({ ...emptySums(), requests: 1, spentPicoUsd: cost });
+const sums = (cost: bigint, unpriced = 0): UsageSums => ({
+  ...emptySums(),
+  requests: 1,
+  spentPicoUsd: cost,
+  unpriced,
+});
 
 /** Answers a query from groups, as a host does. */
 function answer(
   query: UsageQuery,
-  given: readonly { by: string | null; thenBy: string | null; bucket: number; cost: bigint }[],
+  given: readonly {
+    by: string | null;
+    thenBy: string | null;
+    bucket: number;
+    cost: bigint;
+    unpriced?: number;
+  }[],
 ): UsageAnswer {
   const zone = findZone("Europe/Berlin");
   assert.ok(zone !== null);
@@ -41,10 +52,10 @@ function answer(
   const last = Math.max(0, planned.plan.buckets.length - 1);
   return answerUsage(planned.plan, {
     groups: given.map(
-      ({ by, thenBy, cost }): UsageGroup => ({
+      ({ by, thenBy, cost, unpriced }): UsageGroup => ({
         by,
         thenBy: query.thenBy === null ? null : thenBy,
-        sums: sums(cost),
+        sums: sums(cost, unpriced),
       }),
     ),
     buckets: given.map(({ by, bucket, cost }) => ({ by, bucket: Math.min(bucket, last), sums: sums(cost) })),
@@ -87,6 +98,30 @@ describe("renderExplore()", () => {
         for (const row of rows) assert.equal(total(row.slice(0, -1)), row.at(-1) ?? 0n);
       }),
     );
+  });
+
+  it("shows a known 0 as 0, and no amount for requests without a price, in cells and totals", () => {
+    const view = viewOf(EXPLORE_VIEW);
+    const usage = answer({ ...view.query, bucket: "none" }, [
+      { by: "on a plan", thenBy: "opus", bucket: 0, cost: 0n },
+      { by: "local", thenBy: "qwen", bucket: 0, cost: 0n, unpriced: 1 },
+    ]);
+    const page = String(renderExplore({ usage, dimensions: ["project", "model"], links }, view));
+    const cells = (row: string) =>
+      [...row.matchAll(/<td[^>]*>(.*?)<\/td>/g)].map(([, cell = ""]) => cell.replaceAll(/<[^>]*>/g, ""));
+    const [plan = "", local = ""] = page
+      .slice(page.indexOf("<tbody>"), page.indexOf("</tbody>"))
+      .split("</tr>")
+      .toSorted((one, other) => Number(one.includes("local")) - Number(other.includes("local")))
+      .filter((row) => row.includes("<td"));
+    assert.deepEqual(cells(plan).filter(Boolean).slice(0, 2), ["$0.00", "$0.00"]);
+    assert.deepEqual(cells(local).filter(Boolean).slice(0, 2), ["unpriced", "unpriced"]);
+    assert.deepEqual(cells(page.slice(page.indexOf("<tfoot>"))).toSorted(), [
+      "",
+      "$0.00",
+      "unpriced",
+      "unpriced",
+    ]);
   });
 });
 
