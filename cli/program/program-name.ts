@@ -43,6 +43,9 @@ const firstWords = [
   "rates",
   "ledger",
   "purge",
+  "backup",
+  "restore",
+  "withdrawals",
   "erase",
 ].join("|");
 
