@@ -49,7 +49,10 @@ export interface MemoryLogReader {
   read(through: number): Uint8Array<ArrayBuffer>[];
   /** Whether the entry of this number was read. */
   hasRead(entry: number): boolean;
-  /** Tells the writer that everything which `read()` returned was processed, and that this much was. */
+  /**
+   * Tells the writer that everything which `read()` returned was processed, and that this much was. Never throws: what could not be told is
+   * part of the next call.
+   */
   acknowledge(bytes: number, announcements: number): void;
 }
 
@@ -156,7 +159,11 @@ export function createMemoryLogReader([
       sums[1] = (sums[1] as number) + bytes;
       sums[2] = (sums[2] as number) + announcements;
       sums[3] = last + sums[1] + sums[2];
-      writeSync(progressFile, sums, 0, PROGRESS_BYTES, 0);
+      try {
+        writeSync(progressFile, sums, 0, PROGRESS_BYTES, 0);
+      } catch {
+        // The next call writes the same sums.
+      }
     },
   };
 }

@@ -9,7 +9,10 @@ export interface ProcessLog {
   read(through: number): readonly Uint8Array<ArrayBuffer>[];
   /** Whether the entry of this number was read. */
   hasRead(entry: number): boolean;
-  /** Tells the process that what `read()` returned was processed: so many bytes, and so many of its announcements. */
+  /**
+   * Tells the process that what `read()` returned was processed: so many bytes, and so many of its announcements. What could not be told
+   * is part of the next call.
+   */
   acknowledge(bytes: number, announcements: number): void;
 }
 

@@ -366,6 +366,8 @@ function onMessage(proxy: ProxyState, { worker, message }: Received): boolean {
       proxy.currentCounters = message.counters;
       break;
     case "pong":
+      // In case the last one could not be written: the worker would wait for it.
+      worker.log?.acknowledge(0, 0);
       proxy.pings.get(message.id)?.();
       break;
     case "stopped": // all frames came before this

@@ -95,6 +95,16 @@ describe("a log in memory", { skip }, () => {
     assert.deepEqual(writer.progress(), { entry: 1, bytes: 2 ** 33 + 5, announcements: 2 });
   });
 
+  it("does not throw if it can't tell the writer, and states its sums again", () => {
+    const readOnly = openSync(`/proc/self/fd/${files[2]}`, "r");
+    createMemoryLogReader([files[0], files[1], readOnly]).acknowledge(5, 1);
+    closeSync(readOnly);
+    const reader = createMemoryLogReader(files);
+    reader.acknowledge(5, 1);
+    reader.acknowledge(0, 0);
+    assert.deepEqual(createMemoryLogWriter(files).progress(), { entry: 0, bytes: 5, announcements: 1 });
+  });
+
   it("ends before an entry that the writer could not finish", () => {
     const writer = createMemoryLogWriter(files);
     writer.write(entry(32, 1));

@@ -67,7 +67,10 @@ describe("meter doctor", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
       [],
     );
     assert.deepEqual([verdict, code], ["HEALTHY", 0]);
-    assert.match(of(findings, "self-test")[0]?.says ?? "", /was metered correctly \(5 tokens\)\.$|was counted\.$/);
+    assert.match(
+      of(findings, "self-test")[0]?.says ?? "",
+      /was metered correctly \(5 tokens\)\.$|was counted\.$/,
+    );
     assert.deepEqual(
       of(findings, "client").map(({ says }) => says),
       [`node ${process.versions.node}, under meter run: uses the proxy and trusts its certificate`],
