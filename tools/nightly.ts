@@ -54,7 +54,7 @@ const parts: readonly Part[] = [
   },
   {
     name: "pages",
-    words: ["bench/queries/main.ts", "--requests", "100000,1000000", "--rounds", "20"],
+    words: ["bench/queries/main.ts", "--requests", "100000,300000", "--rounds", "20"],
     limitMinutes: 60,
   },
   {
