@@ -56,7 +56,10 @@ export async function sumBranches(db: CloudDatabase, task: Task<"sum_branches">,
   await (days.length === 0 ? endTask(db, task) : postponeTask(db, task, now + LOOK_AGAIN_MS));
 }
 
-/** Adds what the requests of a day have more than its sums. What others add meanwhile is in both, so the difference stays right. */
+/**
+ * Adds what the requests of a day have more than its sums. What others add meanwhile is in both, so the difference stays right. Reads the
+ * workspace as `insertRows()` does.
+ */
 async function addMissing(trx: Transaction<CloudSchema>, workspaceId: string, day: Millis): Promise<void> {
   // Two processes would add the same difference.
   await sql`select pg_advisory_xact_lock(hashtextextended(${`usage_branches ${workspaceId}`}::text, 0))`.execute(
@@ -72,7 +75,7 @@ async function addMissing(trx: Transaction<CloudSchema>, workspaceId: string, da
       select * from requests where workspace_id = ${workspaceId}::uuid
         and requested_at >= ${from}::timestamptz and requested_at < ${to}::timestamptz
     )
-    select ${workspaceId}::uuid, ${sql.raw(`${key}, ${list((sum) => `sum(${sum})`)}`)} from (
+    select w.workspace_id, ${sql.raw(`${key}, ${list((sum) => `sum(${sum})`)}`)} from workspaces w cross join (
       ${sql.raw(`select 1 as span_hours, hour as starts_at, ${BRANCH_KEY}, ${USAGE_SUMS.join(", ")} from ${own}`)}
       union all
       ${sql.raw(`select 24, date_trunc('day', hour, 'UTC'), ${BRANCH_KEY}, ${USAGE_SUMS.join(", ")} from ${own}`)}
@@ -81,7 +84,8 @@ async function addMissing(trx: Transaction<CloudSchema>, workspaceId: string, da
         where workspace_id = ${workspaceId}::uuid and span_hours in (1, 24)
           and starts_at >= ${from}::timestamptz and starts_at < ${to}::timestamptz
     ) as difference
-    group by ${sql.raw(`${key} having (${list((sum) => `sum(${sum})`)}) <> (${list(() => "0")})`)}
+    where w.workspace_id = ${workspaceId}::uuid
+    group by w.workspace_id, ${sql.raw(`${key} having (${list((sum) => `sum(${sum})`)}) <> (${list(() => "0")})`)}
     order by ${sql.raw(key)}
     on conflict (workspace_id, ${sql.raw(key)}) do update set
       ${sql.raw(list((sum) => `${sum} = usage_branches.${sum} + excluded.${sum}`))}`.execute(trx);

@@ -31,7 +31,7 @@ export async function sumDaysOf(
   expectRows(affected, days.length);
 }
 
-/** Stores the sums of the days of the hours for which a condition holds. Returns how many sums it stored. */
+/** Stores the sums of the days of the hours for which a condition holds. Returns how many it stored. Reads the workspace as `insertRows()` does. */
 async function sumDays(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
@@ -41,8 +41,8 @@ async function sumDays(
   const within = sql`h.workspace_id = ${workspaceId}::uuid and ${matches}`;
   const { numAffectedRows } = await sql`
     insert into coverage_days (workspace_id, day, machine_id, metered, seen, counts)
-    select ${workspaceId}::uuid, s.day, s.machine_id, s.metered, s.seen, coalesce(k.counts, '{}')
-    from (
+    select w.workspace_id, s.day, s.machine_id, s.metered, s.seen, coalesce(k.counts, '{}')
+    from workspaces w cross join (
       select ${day} as day, h.machine_id, sum(h.metered) as metered, sum(h.seen) as seen
       from coverage_hours h where ${within} group by 1, 2
     ) as s left join (
@@ -53,6 +53,7 @@ async function sumDays(
         from coverage_hours h cross join lateral jsonb_each_text(h.counts) as c (kind, count) where ${within} group by 1, 2, 3
       ) as kinds group by 1, 2
     ) as k using (day, machine_id)
+    where w.workspace_id = ${workspaceId}::uuid
     order by s.day, s.machine_id
     on conflict (workspace_id, day, machine_id) do update
       set metered = excluded.metered, seen = excluded.seen, counts = excluded.counts`.execute(trx);

@@ -364,7 +364,15 @@ export async function blankRequests(
   const { rows: found } = await sql<{ request_id: string }>`
     select request_id from requests where ${condition} limit ${sql.lit(BATCH_ROWS)}`.execute(trx);
   if (found.length === 0) return 0;
-  const requests = [...(await readRows(trx, workspaceId, found, true)).values()];
+  const locked = await readRows(trx, workspaceId, found, true);
+  // Another process may have erased some of them before they were locked.
+  const requests = [...locked.values()].filter((row) =>
+    PERSONAL_REQUEST_COLUMNS.some((column) => row[column] !== null),
+  );
+  if (requests.length === 0) {
+    await expectNoneIn(trx, "requests", condition);
+    return 0;
+  }
   const ids = JSON.stringify(requests.map(({ request_id }) => request_id));
   const { numAffectedRows } = await sql`update requests set ${blanked}
     where workspace_id = ${workspaceId}::uuid
