@@ -11,7 +11,7 @@ import { saveResult } from "../summary/results.ts";
 import type { Contender } from "./contenders.ts";
 import * as contenders from "./contenders.ts";
 import type { Measured, Route, Workload } from "./load.ts";
-import { cpuSeconds, residentMiB, threads } from "./process-figures.ts";
+import { cpuSecondsOfThread, cpuSecondsWithChildren, residentMiB, threads } from "./process-figures.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const option = (name: string) => process.argv[process.argv.indexOf(name) + 1];
@@ -37,8 +37,8 @@ interface Figures {
 async function load(contender: Contender, work: Workload, warmup: boolean): Promise<Figures> {
   const client = fork(here("./load.ts"), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const { pid } = contender;
-  const before = pid === null ? 0 : cpuSeconds(pid);
-  const mainBefore = pid === null ? 0 : cpuSeconds(pid, pid);
+  const before = pid === null ? 0 : cpuSecondsWithChildren(pid);
+  const mainBefore = pid === null ? 0 : cpuSecondsOfThread(pid, pid);
   const memoryBefore = pid === null ? 0 : residentMiB(pid);
   // A daemon runs for weeks, so compiled code is measured: the warm-up is half a run.
   const requests = warmup ? Math.ceil(work.requests / 2) : work.requests;
@@ -59,8 +59,8 @@ async function load(contender: Contender, work: Workload, warmup: boolean): Prom
       if (message.measured === undefined) continue;
       return {
         measured: message.measured,
-        cpuSeconds: pid === null ? 0 : cpuSeconds(pid) - before,
-        mainCpuSeconds: pid === null ? 0 : cpuSeconds(pid, pid) - mainBefore,
+        cpuSeconds: pid === null ? 0 : cpuSecondsWithChildren(pid) - before,
+        mainCpuSeconds: pid === null ? 0 : cpuSecondsOfThread(pid, pid) - mainBefore,
         memory: [memoryBefore, Math.max(memoryAfter, pid === null ? 0 : residentMiB(pid))],
       };
     }
