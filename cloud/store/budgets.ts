@@ -6,7 +6,7 @@ import { updateOne } from "./affected-rows.ts";
 import { type AuditEventKind, addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
-import { inScope } from "./transaction.ts";
+import { inScope, lockWorkspace } from "./transaction.ts";
 
 /** A budget of a workspace. */
 export interface StoredBudget {
@@ -88,12 +88,7 @@ export async function createBudget(
   change: Change,
 ): Promise<"created" | "budget_exists" | "too_many_budgets"> {
   return await inScope(db, { workspaceId }, async (trx) => {
-    await trx
-      .selectFrom("workspaces")
-      .select("workspace_id")
-      .where("workspace_id", "=", workspaceId)
-      .forUpdate()
-      .execute();
+    await lockWorkspace(trx, workspaceId);
     const names = await trx
       .selectFrom("budgets")
       .select("name")

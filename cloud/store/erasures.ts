@@ -10,7 +10,7 @@ import { PERSONAL_REQUEST_COLUMNS } from "./request-columns.ts";
 import type { CloudSchema } from "./schema.ts";
 import type { StoredRequest } from "./stored-request.ts";
 import { addTask, listDueTasks, RESUME_AFTER_MS, type Task } from "./tasks.ts";
-import { inScope } from "./transaction.ts";
+import { inScope, lockWorkspace } from "./transaction.ts";
 
 /** Whose prompts are erased. A null person means everyone, a null project every project; at least one is not null. */
 export interface ErasureScope {
@@ -117,12 +117,7 @@ export async function beginErasure(
     addTask(trx, "erase_prompts", erasureId, { workspaceId }, now() + RESUME_AFTER_MS),
   );
   return await asPurge(db, workspaceId, async (trx) => {
-    await trx
-      .selectFrom("workspaces")
-      .select("workspace_id")
-      .where("workspace_id", "=", workspaceId)
-      .forUpdate()
-      .execute();
+    await lockWorkspace(trx, workspaceId);
     const before = now();
     // Bodies that wait for this lock read this time again.
     await updateOne(
@@ -315,12 +310,7 @@ export async function finishErasure(
   if (isFinished) return certificate;
   await inScope(db, { workspaceId }, async (trx) => {
     // One process at a time.
-    await trx
-      .selectFrom("workspaces")
-      .select("workspace_id")
-      .where("workspace_id", "=", workspaceId)
-      .forUpdate()
-      .execute();
+    await lockWorkspace(trx, workspaceId);
     if (await hasAuditEvent(trx, workspaceId, erasureId)) return;
     const details = {
       ...{ erasure_id: erasureId, user_id: userId, project },

@@ -5,7 +5,7 @@ import { updateOne } from "./affected-rows.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
-import { inScope } from "./transaction.ts";
+import { inScope, lockWorkspace } from "./transaction.ts";
 
 /** A saved view: the state of a page, under a name. */
 export interface SavedView {
@@ -92,15 +92,6 @@ export async function saveView(
       await addAuditEvent(trx, workspaceId, "view_shared", { userId: fresh.userId, now }, detailsOf(fresh));
     return "saved";
   });
-}
-
-async function lockWorkspace(trx: Transaction<CloudSchema>, workspaceId: string): Promise<void> {
-  await trx
-    .selectFrom("workspaces")
-    .select("workspace_id")
-    .where("workspace_id", "=", workspaceId)
-    .forUpdate()
-    .execute();
 }
 
 const detailsOf = ({ viewId, name, page }: Pick<SavedView, "viewId" | "name" | "page">) => ({

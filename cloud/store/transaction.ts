@@ -107,3 +107,13 @@ export async function showOrganisations(
 ): Promise<void> {
   await setLocal(trx, "meter.organisation_ids", organisationIds);
 }
+
+/** Locks the row of a workspace until the end of the transaction, so that one process at a time makes a change of its kind. */
+export async function lockWorkspace(trx: Transaction<CloudSchema>, workspaceId: string): Promise<void> {
+  await trx
+    .selectFrom("workspaces")
+    .select("workspace_id")
+    .where("workspace_id", "=", workspaceId)
+    .forUpdate()
+    .execute();
+}
