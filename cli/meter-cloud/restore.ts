@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, openAsBlob } from "node:fs";
 import { join } from "node:path";
+import { sql } from "kysely";
 import * as v from "valibot";
 import { systemClock } from "../../adapters/clock/system-clock.ts";
 import { createRandomBytes, sha256 } from "../../adapters/crypto/node-crypto.ts";
@@ -73,7 +74,7 @@ export async function loadBackup(
   const opened = await openConfiguredDatabase(config);
   try {
     if (!(await isEmpty(opened.db))) throw notEmpty("DATABASE_URL");
-    for (const role of ROLES) await runStatement(opened.db, makeRole(role));
+    for (const role of ROLES) await sql.raw(makeRole(role)).execute(opened.db);
     const missing = await missingRoles(opened.db, manifest.owners);
     if (missing.length > 0) {
       throw new CommandFailure(
@@ -86,11 +87,6 @@ export async function loadBackup(
     await opened.db.destroy();
     throw cause instanceof DumpProgramError ? new CommandFailure(cause.message) : cause;
   }
-}
-
-async function runStatement(db: CloudDatabase, statement: string): Promise<void> {
-  const { sql } = await import("kysely");
-  await sql.raw(statement).execute(db);
 }
 
 const notEmpty = (where: string) =>
