@@ -23,7 +23,8 @@ interface ProcessThreadOptions {
  */
 export class ProcessThread extends EventEmitter {
   readonly isProcess = true;
-  readonly #child: ChildProcess;
+  /** Null if it could not be started. */
+  readonly #child: ChildProcess | null;
   readonly #ports = new Map<number, MessagePort>();
   readonly #ownedFds: readonly number[];
   #lastPort = 0;
@@ -33,25 +34,37 @@ export class ProcessThread extends EventEmitter {
   constructor(module: URL, { data, env, inheritedFd, ownedFds = [] }: ProcessThreadOptions) {
     super();
     this.#ownedFds = ownedFds;
-    this.#child = fork(fileURLToPath(module), [JSON.stringify(data)], {
-      serialization: "advanced",
-      stdio: ["ignore", "inherit", "inherit", inheritedFd ?? "ignore", "ipc", ...ownedFds],
-      ...(env !== undefined && { env }),
-    });
-    this.#child.on("message", (message) => this.#receive(message as unknown as ProcessMessage));
-    this.#child.on("error", (error) => {
+    let child: ChildProcess;
+    try {
+      child = fork(fileURLToPath(module), [JSON.stringify(data)], {
+        serialization: "advanced",
+        stdio: ["ignore", "inherit", "inherit", inheritedFd ?? "ignore", "ipc", ...ownedFds],
+        ...(env !== undefined && { env }),
+      });
+    } catch (error) {
+      // Node throws some failures of a start, and emits others. Nobody listens yet.
+      this.#child = null;
+      setImmediate(() => {
+        this.emit("error", error);
+        this.#end(1, null);
+      });
+      return;
+    }
+    this.#child = child;
+    child.on("message", (message) => this.#receive(message as unknown as ProcessMessage));
+    child.on("error", (error) => {
       this.emit("error", error);
       // A process that could not be started neither exits nor disconnects.
-      if (this.#child.pid === undefined) this.#end(1, null);
+      if (child.pid === undefined) this.#end(1, null);
     });
     // The last messages may be read after the exit.
-    const disconnected = new Promise<void>((resolve) => this.#child.once("disconnect", resolve));
-    this.#child.once("exit", (code, signal) => void disconnected.then(() => this.#end(code, signal)));
+    const disconnected = new Promise<void>((resolve) => child.once("disconnect", resolve));
+    child.once("exit", (code, signal) => void disconnected.then(() => this.#end(code, signal)));
   }
 
   /** The process id; -1 once it has ended. */
   get threadId(): number {
-    return this.#hasEnded ? -1 : (this.#child.pid ?? -1);
+    return this.#hasEnded ? -1 : (this.#child?.pid ?? -1);
   }
 
   postMessage(message: unknown, transfer: readonly Transferable[] = []): void {
@@ -67,26 +80,26 @@ export class ProcessThread extends EventEmitter {
 
   /** Closes the connection, by which the process notices that it is no longer needed. */
   disconnect(): void {
-    this.#child.disconnect();
+    this.#child?.disconnect();
   }
 
   terminate(): void {
-    this.#child.kill("SIGKILL");
+    this.#child?.kill("SIGKILL");
   }
 
   ref(): void {
-    this.#child.ref();
-    this.#child.channel?.ref();
+    this.#child?.ref();
+    this.#child?.channel?.ref();
   }
 
   unref(): void {
-    this.#child.unref();
-    this.#child.channel?.unref();
+    this.#child?.unref();
+    this.#child?.channel?.unref();
   }
 
   /** Does nothing if the process has ended, as `postMessage()` of a thread does. */
   #send(message: ProcessMessage): void {
-    if (this.#child.connected) this.#child.send(message, () => {});
+    if (this.#child?.connected === true) this.#child.send(message, () => {});
   }
 
   #receive(message: ProcessMessage): void {

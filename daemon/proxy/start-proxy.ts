@@ -104,6 +104,9 @@ export interface RunningProxy {
   stop(deadlineMs: number): Promise<void>;
 }
 
+/** How many workers the proxy tries at its start: the system may refuse a process or a thread for a moment. */
+const START_ATTEMPTS = 5;
+
 /** A worker that ran this long before it ended counts as healthy. */
 const healthyRunMs = 60_000;
 
@@ -202,20 +205,28 @@ export function startProxy(
     currentCounters: createCounters(),
   };
   return new Promise<RunningProxy>((resolve, reject) => {
-    // A failure before the first listen is reported to the caller instead of retried.
+    // A port that it can't listen on is reported to the caller instead of retried.
     let failure: ProxyListenError | null = null;
-    proxy.onEnded = (problem) => reject(failure ?? new Error(`the proxy did not start: ${problem}`));
-    startWorker(
-      proxy,
-      () => {
-        proxy.onEnded = null;
-        resolve(toRunningProxy(proxy));
-      },
-      (error) => {
-        failure = error;
-        endWorker(proxy);
-      },
-    );
+    let attempts = 0;
+    const start = () => {
+      attempts += 1;
+      startWorker(
+        proxy,
+        () => {
+          proxy.onEnded = null;
+          resolve(toRunningProxy(proxy));
+        },
+        (error) => {
+          failure = error;
+          endWorker(proxy);
+        },
+      );
+    };
+    proxy.onEnded = (problem) => {
+      if (failure === null && attempts < START_ATTEMPTS) return start();
+      reject(failure ?? new Error(`the proxy did not start: ${problem}`));
+    };
+    start();
   });
 }
 

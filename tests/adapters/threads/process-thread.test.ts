@@ -82,6 +82,17 @@ describe("a process in place of a thread", { skip, timeout: 30_000 }, () => {
     assert.deepEqual(seen, ["RangeError: planted", 1]);
   });
 
+  it("ends with an error if the system does not start it", async () => {
+    const thread = new ProcessThread(pathToFileURL(join(folder, "module.mjs")), {
+      ...{ data: null, inheritedFd: 999_999 }, // Node throws EBADF
+    });
+    thread.ref();
+    const seen: unknown[] = [];
+    thread.on("error", (error: Error) => seen.push(error.message));
+    await new Promise<void>((resolve) => thread.on("exit", (code) => resolve(void seen.push(code))));
+    assert.deepEqual([seen, thread.threadId], [["spawn EBADF", 1], -1]);
+  });
+
   it("ends with its parent's connection", async () => {
     const thread = await start();
     const pid = thread.threadId;

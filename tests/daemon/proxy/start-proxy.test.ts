@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { after, describe, it } from "node:test";
 import type { TLSSocket } from "node:tls";
 import { noParentProxies } from "../../../daemon/proxy/parent-proxy.ts";
-import type { ProxyThread } from "../../../daemon/proxy/proxy-thread.ts";
+import { type ProxyThread, startProxyThread } from "../../../daemon/proxy/proxy-thread.ts";
 import { ProxyListenError, startProxy } from "../../../daemon/proxy/start-proxy.ts";
 import type { TapFrame } from "../../../daemon/proxy/tap-frames.ts";
 import { createTapLog } from "../../../daemon/proxy/tap-log.ts";
@@ -54,6 +54,20 @@ describe("startProxy()", () => {
       startProxy({ ...config, authority: { certificatePem: "none", keyPem: "none" } }, ignoringSink),
       /the proxy did not start/,
     );
+  });
+
+  it("tries again if a worker ends before it listens", async () => {
+    let starts = 0;
+    const proxy = await startProxy(config, ignoringSink, {
+      startThread() {
+        starts += 1;
+        const thread = startProxyThread();
+        if (starts < 5) thread.terminate();
+        return thread;
+      },
+    });
+    assert.deepEqual([starts, await proxy.probe(10_000)], [5, true]);
+    await proxy.stop(1_000);
   });
 
   it("replaces a lost worker on the same port, reports its connections closed and keeps counting", async () => {
