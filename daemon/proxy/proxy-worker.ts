@@ -61,10 +61,16 @@ const postCounters = () => {
 /** How long a process takes it for granted that the daemon is alive, in milliseconds. To look takes 5 µs. */
 const READER_CHECK_MS = 1;
 
+const isDaemonAlive = memory === undefined ? () => true : watchProcess(memory.daemonPid);
+
+/** Ends a process whose daemon was killed: nobody would meter its calls. */
+function endWithoutDaemon(): void {
+  if (!isDaemonAlive()) process.exit();
+}
+
 /** Opens the memory that this process shares with the main one, its parent. */
-function openMemory({ files, daemonPid }: NonNullable<ProxyThreadData["memory"]>): TapMemory {
+function openMemory({ files }: NonNullable<ProxyThreadData["memory"]>): TapMemory {
   const writer = createMemoryLogWriter(files);
-  const isDaemonAlive = watchProcess(daemonPid);
   let checkedAtMs = 0;
   return {
     write: writer.write,
@@ -78,7 +84,7 @@ function openMemory({ files, daemonPid }: NonNullable<ProxyThreadData["memory"]>
       const now = performance.now();
       if (now - checkedAtMs < READER_CHECK_MS) return;
       checkedAtMs = now;
-      if (!isDaemonAlive()) process.exit();
+      endWithoutDaemon();
     },
   };
 }
@@ -187,6 +193,8 @@ const server = createServer({
   keepAliveInitialDelay: 60_000,
 });
 server.on("connection", (client: Socket) => {
+  // Later connections wait at the socket for the next daemon, if a service manager holds it.
+  endWithoutDaemon();
   counters.accepted += 1;
   if (clients.size >= limits.maxConnections) {
     counters.refused.too_many_connections += 1;

@@ -26,10 +26,14 @@ import os, signal, socket, sys
 held = socket.create_server(("127.0.0.1", 0), backlog=511)
 print(held.getsockname()[1], flush=True)
 child = 0
+stopping = False
 def stop(*_):
-    os.kill(child, signal.SIGTERM)
+    global stopping
+    stopping = True
+    if child:
+        os.kill(child, signal.SIGTERM)
 signal.signal(signal.SIGTERM, stop)
-while True:
+while not stopping:
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -37,7 +41,11 @@ while True:
         os.set_inheritable(3, True)
         os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
         os.execv(sys.argv[1], sys.argv[1:])
-    if os.waitpid(child, 0)[1] == 0:
+    if stopping:
+        os.kill(child, signal.SIGTERM)
+    status = os.waitpid(child, 0)[1]
+    child = 0
+    if status == 0:
         break
 `;
 
@@ -95,8 +103,15 @@ describe("a port that a service manager holds", { skip, timeout: SUITE_TIMEOUT_M
     const first = running();
     assert.ok(first !== null);
     process.kill(first.pid, "SIGKILL");
-    const answers = await Promise.all(Array.from({ length: 20 }, ask));
-    assert.deepEqual(new Set(answers.map((line) => line.slice(0, 12))), new Set(["HTTP/1.1 400"]));
+    const answers = await Promise.allSettled(Array.from({ length: 20 }, ask));
+    const statuses = answers.map((each) =>
+      each.status === "fulfilled"
+        ? each.value.slice(0, 12)
+        : String((each.reason as NodeJS.ErrnoException).code),
+    );
+    // The relay of the killed daemon notices it by the connection that it accepts, which ends with it.
+    const unanswered = statuses.filter((status) => status !== "HTTP/1.1 400");
+    assert.ok(unanswered.length <= 1 && !unanswered.includes("ECONNREFUSED"), `unanswered: ${unanswered}`);
     await waitFor("another daemon", () => running()?.pid !== first.pid);
   });
 });
