@@ -1,11 +1,12 @@
 import { type Context, Hono, type Next } from "hono";
 import { routePath } from "hono/route";
 import { openApiDocument } from "./api/open-api.ts";
+import type { CloudSettings } from "./config.ts";
 import { createParts } from "./create-parts.ts";
 import { problemOf } from "./http/problem.ts";
 import { newId } from "./new-id.ts";
 import { answerNotFound, registerPages } from "./pages/register-pages.ts";
-import type { CloudEnv, CloudPorts, CloudSettings } from "./ports.ts";
+import type { CloudEnv, CloudPorts } from "./ports.ts";
 import { mountApi } from "./routes/mount-api.ts";
 import { handleAuth } from "./routes/people/sign-in.ts";
 

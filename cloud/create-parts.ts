@@ -1,15 +1,10 @@
 import { createBudgetWatch } from "./budgets/budget-watch.ts";
+import { CLOUD_CONFIG_DEFAULTS, type CloudConfig, type CloudSettings } from "./config.ts";
 import { clientAddress } from "./http/client-address.ts";
 import { createLimits } from "./limits/create-limits.ts";
 import { createFairQueue } from "./limits/fair-queue.ts";
 import { createKnownTokens } from "./limits/known-tokens.ts";
-import {
-  CLOUD_CONFIG_DEFAULTS,
-  type CloudConfig,
-  type CloudParts,
-  type CloudPorts,
-  type CloudSettings,
-} from "./ports.ts";
+import type { CloudParts, CloudPorts } from "./ports.ts";
 import { createSharedStates } from "./store/limit-states.ts";
 import { createRateSource } from "./store/rates.ts";
 

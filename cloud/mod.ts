@@ -32,9 +32,10 @@
  */
 export { createUser, setPlan, type UserCreation } from "./accounts/admin.ts";
 export { createSignUpPolicy } from "./accounts/sign-up-policy.ts";
+export { CLOUD_CONFIG_DEFAULTS, type CloudConfig, type CloudSettings } from "./config.ts";
 export { createCloud } from "./create-cloud.ts";
 export { verifyWorkspaceLedgers, type WorkspaceVerdict } from "./ledger/verify-ledgers.ts";
-export { CLOUD_CONFIG_DEFAULTS, type CloudConfig, type CloudPorts, type CloudSettings } from "./ports.ts";
+export type { CloudPorts } from "./ports.ts";
 export { type PurgeJob, startPurgeJob } from "./purge/purge-job.ts";
 export { type PurgeParts, type PurgeReport, runPurge } from "./purge/run-purge.ts";
 export { isMigrated, migrateCloud } from "./store/migrate.ts";

@@ -1,11 +1,9 @@
-import type { Clock } from "../../core/ports/clock.ts";
 import { problemOf } from "../http/problem.ts";
-import type { CloudPorts } from "../ports.ts";
 import { listBudgets, listSettledWarnings, WARNING_RETRY_MS } from "../store/budgets.ts";
 import { inScope } from "../store/transaction.ts";
 import { readStandings } from "./budget-standing.ts";
 import { createSumCache, type SumCache } from "./sum-cache.ts";
-import { type WarnedWorkspace, warnOfBudgets } from "./warn-of-budgets.ts";
+import { type WarnedWorkspace, type WarningParts, warnOfBudgets } from "./warn-of-budgets.ts";
 
 /** How long after a change the thresholds are checked, milliseconds. Source: docs/specification.md#fleet-budgets. */
 export const CHECK_DELAY_MS = 10_000;
@@ -22,13 +20,8 @@ export interface BudgetWatch {
   stop(): Promise<void>;
 }
 
-interface WatchParts extends Pick<CloudPorts, "db" | "accounts" | "mail" | "log"> {
-  readonly clock: Clock;
-  readonly baseUrl: string;
-}
-
 interface WatchState {
-  readonly parts: WatchParts;
+  readonly parts: WarningParts;
   readonly sums: SumCache;
   /** The workspaces to check, by their id. */
   readonly noted: Map<string, WarnedWorkspace>;
@@ -44,7 +37,7 @@ interface WatchState {
  * Creates a watch. Several processes may each have one: a warning is claimed before it is sent, and confirmed afterwards. Workspaces that
  * were noted when a process ended are checked after the next records or the next request of a machine.
  */
-export function createBudgetWatch(parts: WatchParts): BudgetWatch {
+export function createBudgetWatch(parts: WarningParts): BudgetWatch {
   const state: WatchState = {
     parts,
     sums: createSumCache(parts.clock),

@@ -1,14 +1,24 @@
 import { formatBudgetAmount, usedPercent } from "../../core/budgets/describe-budget.ts";
+import type { Accounts } from "../../core/ports/accounts.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { CloudLog } from "../../core/ports/cloud-log.ts";
+import type { SendMail } from "../../core/ports/mail.ts";
 import { errorName } from "../../core/values/text/describe-error.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
-import type { CloudPorts } from "../ports.ts";
 import { claimWarnings, confirmWarnings, warningKey } from "../store/budgets.ts";
 import { findMachineUser } from "../store/machines.ts";
 import { listMembers } from "../store/members.ts";
+import type { CloudDatabase } from "../store/open-database.ts";
 import { type BudgetStanding, usedOf } from "./budget-standing.ts";
 
-interface WarningParts extends Pick<CloudPorts, "db" | "accounts" | "mail" | "log" | "clock"> {
+/** What sends a warning. */
+export interface WarningParts {
+  readonly db: CloudDatabase;
+  readonly accounts: Pick<Accounts<Request, Response>, "getPeople">;
+  readonly mail: SendMail;
+  readonly log: CloudLog;
+  readonly clock: Clock;
   readonly baseUrl: string;
 }
 

@@ -1,4 +1,4 @@
-import type { CloudConfig } from "../ports.ts";
+import type { CloudConfig } from "../config.ts";
 import { type LimitStates, statesOf } from "./limit-states.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limiter.ts";
 import { createSignInThrottle, type SignInThrottle } from "./sign-in-throttle.ts";

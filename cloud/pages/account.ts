@@ -7,9 +7,9 @@ import type { CloudEnv } from "../ports.ts";
 import { listOwnSummaries } from "../store/weekly-summaries.ts";
 import { describeProblem } from "./describe-problem.ts";
 import { field, notice, renderLayout } from "./layout.ts";
+import { requireVisitor, type Visitor } from "./page-call.ts";
 import { type PageEnv, readForm, redirectTo, renderFormError } from "./page-parts.ts";
 import { PLAN_NAMES } from "./plan-names.ts";
-import { requireVisitor, type Visitor } from "./workspace-page.ts";
 
 /** The word that confirms the deletion of an account. */
 const CONFIRMATION = "delete";

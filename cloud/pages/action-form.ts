@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { Html } from "../../pages/html.ts";
-import type { PageCall } from "./workspace-page.ts";
+import type { PageCall } from "./page-call.ts";
 
 /** The hidden fields of a form, by name. */
 type HiddenFields = Readonly<Record<string, string>>;

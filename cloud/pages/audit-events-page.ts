@@ -22,8 +22,8 @@ import {
   renderAuditTabs,
   sendAuditFile,
 } from "./audit-parts.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/audit/events";
 const VIEW = auditView(PATH);

@@ -16,8 +16,8 @@ import { checkStanding } from "../access/authorise.ts";
 import type { ApiRoute } from "../api/api-routes.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
 import type { Page } from "../store/reads/page.ts";
+import type { PageCall } from "./page-call.ts";
 import { PLAN_NAMES } from "./plan-names.ts";
-import type { PageCall } from "./workspace-page.ts";
 
 type Access = NonNullable<ApiRoute["workspace"]>;
 

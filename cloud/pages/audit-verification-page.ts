@@ -10,8 +10,8 @@ import type { Html } from "../../pages/html.ts";
 import { renderTime } from "../../pages/times.ts";
 import { renderAuditTabs } from "./audit-parts.ts";
 import { readRoute } from "./page-api.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/audit/verification";
 

@@ -24,8 +24,8 @@ import {
   sendAuditFile,
 } from "./audit-parts.ts";
 import { readRoute } from "./page-api.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/audit/prompt-views";
 const VIEW = auditView(PATH, ["viewer", "subject"]);

@@ -5,7 +5,7 @@ import { machinesSchema, membersSchema } from "../../core/wire/people.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderActionForm } from "./action-form.ts";
 import { readRoute } from "./page-api.ts";
-import type { PageCall } from "./workspace-page.ts";
+import type { PageCall } from "./page-call.ts";
 
 /** The labels of the API's fields in the forms. */
 export const BUDGET_FIELDS: Readonly<Record<string, string>> = {

@@ -14,9 +14,9 @@ import { renderActionForm, renderRowButton } from "./action-form.ts";
 import { BUDGET_FIELDS, budgetBody, renderNewBudget, renderTerms } from "./budget-forms.ts";
 import { notice } from "./layout.ts";
 import { type FormRoute, readRoute, sendForm } from "./page-api.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
 import { PLAN_NAMES } from "./plan-names.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/budgets";
 

@@ -8,8 +8,8 @@ import type { CloudEnv } from "../ports.ts";
 import { listMembers } from "../store/members.ts";
 import { describeProblem } from "./describe-problem.ts";
 import { notice, renderLayout } from "./layout.ts";
+import { currentPath, requireVisitor, type Visitor } from "./page-call.ts";
 import { type PageEnv, readForm, renderFormError } from "./page-parts.ts";
-import { currentPath, requireVisitor, type Visitor } from "./workspace-page.ts";
 
 const UNKNOWN_CODE =
   "This code is unknown, already used or expired. A code is valid for 10 minutes. Run the command again on the machine to get a new one.";

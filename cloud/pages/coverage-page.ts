@@ -21,8 +21,8 @@ import {
 } from "../../pages/views/coverage.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
 import { readRoute } from "./page-api.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/coverage";
 

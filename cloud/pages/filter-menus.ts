@@ -4,7 +4,7 @@ import type { UsageAnswer, UsageDimension } from "../../core/wire/usage.ts";
 import type { NameOfValue } from "../../pages/filters.ts";
 import type { PagePeriod } from "../../pages/page-period.ts";
 import { readUsageAnswer } from "../routes/reads/read-usage.ts";
-import type { PageCall } from "./workspace-page.ts";
+import type { PageCall } from "./page-call.ts";
 
 /** The most values of a filter that a menu has. */
 const MAX_CHOICES = 100;

@@ -2,9 +2,9 @@ import type { Context } from "hono";
 import { html } from "hono/html";
 import type { CloudEnv } from "../ports.ts";
 import { renderLayout } from "./layout.ts";
+import { requireVisitor } from "./page-call.ts";
 import { type PageEnv, redirectTo } from "./page-parts.ts";
 import { PLAN_NAMES } from "./plan-names.ts";
-import { requireVisitor } from "./workspace-page.ts";
 
 /** `GET /`: redirects to the visitor's only workspace, or lists the workspaces. */
 export async function getHome(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {

@@ -10,8 +10,8 @@ import { readNames } from "../routes/reads/read-names.ts";
 import { renderActionForm, renderRowButton } from "./action-form.ts";
 import { notice } from "./layout.ts";
 import { readRoute, sendForm } from "./page-api.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/keys";
 

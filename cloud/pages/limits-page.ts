@@ -7,8 +7,8 @@ import { renderState } from "../../pages/states.ts";
 import { type LimitWindow, renderLimits } from "../../pages/views/limits.ts";
 import type { OrRefusal } from "../http/read-payload.ts";
 import { readRoute } from "./page-api.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/limits";
 

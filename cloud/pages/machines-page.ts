@@ -11,7 +11,7 @@ import { renderTime } from "../../pages/times.ts";
 import { renderMachineCoverage } from "../../pages/views/coverage.ts";
 import { notice } from "./layout.ts";
 import { type FormRoute, readRoute, sendForm } from "./page-api.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 
 const PATH = "/machines";
 

@@ -12,11 +12,11 @@ import { reachOf } from "../routes/reads/read-period.ts";
 import { listTraces } from "../store/reads/traces.ts";
 import { renderBudgetsNow } from "./budgets-page.ts";
 import { readWindows } from "./limits-page.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
 import { readSenders } from "./requests-page.ts";
 import { toShownRequest } from "./shown-request.ts";
 import { CLOUD_DIMENSIONS, createUsageHost } from "./usage-pages.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/now";
 

@@ -16,8 +16,8 @@ import type { OrRefusal } from "../http/read-payload.ts";
 import type { CloudEnv } from "../ports.ts";
 import { describeProblem } from "./describe-problem.ts";
 import { field, notice, renderLayout } from "./layout.ts";
+import { currentPath, requireVisitor, type Visitor } from "./page-call.ts";
 import { type PageEnv, readForm, redirectTo } from "./page-parts.ts";
-import { currentPath, requireVisitor, type Visitor } from "./workspace-page.ts";
 
 type OrganisationMember = v.InferOutput<typeof organisationMembersSchema>["items"][number];
 

@@ -1,8 +1,8 @@
 import { parseWire, type WireSchema } from "../../core/wire/parse.ts";
 import type { OrRefusal } from "../http/read-payload.ts";
 import { describeProblem } from "./describe-problem.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { type CallApi, redirectTo } from "./page-parts.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 /** Reads a route of the workspace. If the API refuses, returns its refusal, which the page answers with. */
 export async function readRoute<T>(

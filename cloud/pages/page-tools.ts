@@ -1,6 +1,6 @@
 import type { Html } from "../../pages/html.ts";
 import { renderTools, type ViewTools } from "../../pages/tools.ts";
-import type { PageCall } from "./workspace-page.ts";
+import type { PageCall } from "./page-call.ts";
 
 /**
  * Renders the exports of a page whose data is at a path of the workspace's API. There is no command to copy: `meter`

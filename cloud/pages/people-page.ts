@@ -22,8 +22,8 @@ import {
 } from "../../pages/usage-view.ts";
 import { EXPLORE_VIEW } from "../../pages/views/explore-view.ts";
 import { readRoute } from "./page-api.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { createUsageHost } from "./usage-pages.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/people";
 

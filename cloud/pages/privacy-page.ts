@@ -13,8 +13,8 @@ import { type PersonHoldings, readHoldings } from "../store/reads/holdings.ts";
 import { renderActionForm, renderSelect } from "./action-form.ts";
 import { notice } from "./layout.ts";
 import { readRoute } from "./page-api.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { redirectTo } from "./page-parts.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/privacy";
 

@@ -11,7 +11,7 @@ import type { TraceRow } from "../store/reads/traces.ts";
 import { renderActionForm, renderRowButton } from "./action-form.ts";
 import { describeProblem } from "./describe-problem.ts";
 import { notice } from "./layout.ts";
-import type { PageCall } from "./workspace-page.ts";
+import type { PageCall } from "./page-call.ts";
 
 /** Why a visitor may read a stored prompt: they sent it, or they administer the workspace and give a reason. */
 type BodyReader = "author" | "administrator";

@@ -41,11 +41,11 @@ import {
 import { renderAuditTabs } from "./audit-parts.ts";
 import { askOfPeriod, readFilterMenus, type UsageRead } from "./filter-menus.ts";
 import { tracesCsv } from "./list-csv.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
 import { readBodyPanel, showBodyPanel } from "./request-body.ts";
 import { toShownRequest } from "./shown-request.ts";
 import { CLOUD_DIMENSIONS } from "./usage-pages.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/requests";
 

@@ -14,8 +14,8 @@ import { listSavedViews, type SavedView } from "../store/saved-views.ts";
 import { renderActionForm, renderRowButton } from "./action-form.ts";
 import { notice } from "./layout.ts";
 import { type FormRoute, readRoute, sendForm } from "./page-api.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/views";
 

@@ -17,9 +17,9 @@ import { findSession, listSessions, type SessionRow } from "../store/reads/sessi
 import type { TraceRow } from "../store/reads/traces.ts";
 import { readFilterMenus } from "./filter-menus.ts";
 import { sessionsCsv, tracesCsv } from "./list-csv.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
 import { toShownRequest } from "./shown-request.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/sessions";
 

@@ -7,11 +7,11 @@ import type { Html } from "../../pages/html.ts";
 import { renderActionForm, renderSelect } from "./action-form.ts";
 import { notice } from "./layout.ts";
 import { type FormRoute, readRoute, sendForm } from "./page-api.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { redirectTo } from "./page-parts.ts";
 import { toolsOf } from "./page-tools.ts";
 import { PLAN_NAMES } from "./plan-names.ts";
 import { sellsPlans } from "./sells-plans.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 const PATH = "/settings";
 

@@ -1,8 +1,8 @@
 import { hashText } from "../../core/values/hash-text.ts";
 import { showStatement } from "../../pages/statement-page.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { redirectTo } from "./page-parts.ts";
 import { createUsageHost } from "./usage-pages.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 /** `GET /w/{ws}/statement/{month}`: the statement of a month. Without a month, leads to the last one that has ended. */
 export async function showWorkspaceStatement(call: PageCall): Promise<PageAnswer> {

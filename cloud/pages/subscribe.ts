@@ -17,9 +17,9 @@ import type { CloudEnv } from "../ports.ts";
 import { findWorkspaceAccess } from "../store/workspaces.ts";
 import { describeProblem } from "./describe-problem.ts";
 import { notice, renderLayout } from "./layout.ts";
+import { requireWorkspaceVisitor, type WorkspaceVisitor } from "./page-call.ts";
 import { type PageEnv, readForm, redirectToSite, renderFormError } from "./page-parts.ts";
 import { PLAN_NAMES } from "./plan-names.ts";
-import { requireWorkspaceVisitor, type WorkspaceVisitor } from "./workspace-page.ts";
 
 /** The values a form was sent with, rendered again with the error message. */
 interface Choices {

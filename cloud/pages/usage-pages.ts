@@ -16,8 +16,8 @@ import { hasRequests } from "../store/reads/traces.ts";
 import { readUnpricedModels } from "../store/reads/unpriced-models.ts";
 import { isCloudDimension } from "../store/reads/usage-data.ts";
 import { readMachineNames } from "../store/reads/usage-reports.ts";
+import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
-import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
 /** The dimensions of a cloud's usage. */
 export const CLOUD_DIMENSIONS: readonly UsageDimension[] = USAGE_DIMENSIONS.filter(isCloudDimension);

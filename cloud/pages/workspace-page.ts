@@ -1,45 +1,18 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
-import type { AccountPerson } from "../../core/ports/accounts.ts";
 import { FORM_STYLE } from "../../pages/client-files.data.ts";
 import { type FramedPage, type NavigationItem, renderFrame } from "../../pages/frame.ts";
 import type { Html } from "../../pages/html.ts";
-import type { PagePlace } from "../../pages/page-place.ts";
 import { checkStanding } from "../access/authorise.ts";
 import type { ApiRoute } from "../api/api-routes.ts";
 import { etagOf, matchesEtag } from "../http/etag.ts";
 import { problem } from "../http/problem.ts";
-import type { OrRefusal } from "../http/read-payload.ts";
 import type { CloudEnv } from "../ports.ts";
-import { listWorkspaces, type WorkspaceAccess } from "../store/workspaces.ts";
 import { renderSignOut } from "./layout.ts";
-import { findSignedInPerson, type PageEnv, readForm, redirectToSignIn } from "./page-parts.ts";
+import { currentPath, type PageAnswer, type PageCall, requireWorkspaceVisitor } from "./page-call.ts";
+import { type PageEnv, readForm } from "./page-parts.ts";
 import { renderViewMenu } from "./saved-views-page.ts";
 import { sellsPlans } from "./sells-plans.ts";
-
-/** A signed-in person and the workspaces they can access. */
-export interface Visitor {
-  readonly person: AccountPerson;
-  readonly workspaces: readonly WorkspaceAccess[];
-}
-
-/** A person who visits a page of one of their workspaces. */
-export interface WorkspaceVisitor extends Visitor {
-  readonly workspace: WorkspaceAccess;
-}
-
-/** One request for a page of a workspace, after its access was checked. */
-export interface PageCall extends WorkspaceVisitor {
-  readonly env: PageEnv;
-  readonly context: Context<CloudEnv>;
-  /** The time zone, the current time, and the base of links: `/w/{ws}`. */
-  readonly place: PagePlace;
-  /** The parameters of the address. */
-  readonly parameters: URLSearchParams;
-}
-
-/** A page in the workspace's frame, with its status; or another response, such as a file, a redirect or a problem. */
-export type PageAnswer = Response | (FramedPage & { readonly status?: 200 | 400 | 404 | 409 | 422 });
 
 /** A page of a workspace. Its place in the navigation is that in `WORKSPACE_PAGES`. */
 export interface WorkspacePage {
@@ -144,35 +117,4 @@ function renderPerson({ person, workspace, place, env }: PageCall): Html {
       ? html`<li><a href="${place.base}/subscribe">Change the plan</a></li>`
       : ""
   }<li><a href="/account">Account</a></li><li>${renderSignOut(person)}</li></ul>`;
-}
-
-/** Returns the visitor of a page, or a redirect to the sign-in page, which returns to `next`. */
-export async function requireVisitor(
-  { parts }: PageEnv,
-  context: Context<CloudEnv>,
-  next: string,
-): Promise<OrRefusal<Visitor>> {
-  const person = await findSignedInPerson(parts, context);
-  if (person === null) return { ok: false, refusal: redirectToSignIn(next) };
-  return { ok: true, value: { person, workspaces: await listWorkspaces(parts.db, person.userId) } };
-}
-
-/** Returns the visitor of a workspace's page (`:ws`); 404 if they cannot access the workspace, as in the API. */
-export async function requireWorkspaceVisitor(
-  env: PageEnv,
-  context: Context<CloudEnv>,
-  next: string,
-): Promise<OrRefusal<WorkspaceVisitor>> {
-  const visitor = await requireVisitor(env, context, next);
-  if (!visitor.ok) return visitor;
-  const workspaceId = (context.req.param("ws") ?? "").toLowerCase();
-  const workspace = visitor.value.workspaces.find((each) => each.workspaceId === workspaceId);
-  if (workspace === undefined) return { ok: false, refusal: problem("not_found") };
-  return { ok: true, value: { ...visitor.value, workspace } };
-}
-
-/** Returns the path and query of the request, for the return after signing in. */
-export function currentPath(context: Context<CloudEnv>): string {
-  const { pathname, search } = new URL(context.req.url);
-  return pathname + search;
 }

@@ -10,6 +10,7 @@ import { showLimits } from "./limits-page.ts";
 import { changeMachines, showMachines } from "./machines-page.ts";
 import { changeMembers, showMembers } from "./members-page.ts";
 import { showNow } from "./now-page.ts";
+import type { PageCall } from "./page-call.ts";
 import { redirectTo } from "./page-parts.ts";
 import { showPeople } from "./people-page.ts";
 import { downloadCertificate, erasePromptsOnPage, showPrivacy } from "./privacy-page.ts";
@@ -19,7 +20,7 @@ import { showSession, showSessions } from "./sessions-page.ts";
 import { changeSettings, showSettings } from "./settings-page.ts";
 import { showWorkspaceStatement } from "./statement-page.ts";
 import { showUsagePage } from "./usage-pages.ts";
-import type { PageCall, WorkspacePage } from "./workspace-page.ts";
+import type { WorkspacePage } from "./workspace-page.ts";
 
 const usagePage = (path: keyof typeof USAGE_PAGES, name: string): WorkspacePage => ({
   path,

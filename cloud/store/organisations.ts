@@ -4,12 +4,9 @@ import { expectNoneLeft, expectRows, updateOne } from "./affected-rows.ts";
 import { addAuditEvent, type Change, hasAuditEvent } from "./audit-events.ts";
 import { addToDirectory, readDeletedAt, workspacesOf } from "./directory.ts";
 import type { CloudDatabase } from "./open-database.ts";
-import type { CloudSchema, KeyScope } from "./schema.ts";
+import type { CloudSchema, KeyScope, OrganisationRole } from "./schema.ts";
 import { addRandomTask, addTask, endTask, RESUME_AFTER_MS, type Task } from "./tasks.ts";
 import { enterOrganisation, inScope, showOrganisations } from "./transaction.ts";
-
-/** A member's role in an organisation. */
-export type OrganisationRole = "owner" | "admin" | "member";
 
 /** An organisation, with the member's role. */
 export interface OrganisationAccess {

@@ -1,5 +1,8 @@
+import { CompiledQuery, type Transaction } from "kysely";
 import { effectiveBilling } from "../../core/values/billing.ts";
-import { NO_MACHINE, type ROLLUP_SUMS, TOKEN_SUMS } from "./rollups.ts";
+import { expectRows } from "./affected-rows.ts";
+import { NO_MACHINE, ROLLUP_SUMS, TOKEN_SUMS, USAGE_SUMS } from "./rollups.ts";
+import type { CloudSchema } from "./schema.ts";
 import type { StoredRequest } from "./stored-request.ts";
 
 type Sum = (typeof ROLLUP_SUMS)[number];
@@ -145,4 +148,68 @@ function toChanges<Key>(groups: Groups<Key>): RollupChange<Key>[] {
     const texts = Object.entries(sums).map(([sum, value]) => [sum, value.toString()]);
     return { ...key, ...(Object.fromEntries(texts) as Record<Sum, string>) };
   });
+}
+
+/** What a rollup's statements differ in. */
+interface RollupTable {
+  readonly table: string;
+  /** The columns of its key besides the workspace, with their types. */
+  readonly key: Readonly<Record<string, string>>;
+  readonly sums: readonly string[];
+}
+
+const KEY = { machine_id: "uuid", user_id: "text", project: "text", provider: "text", model: "text" };
+
+/** The statements that add changes to a rollup: `$1` is the workspace, `$2` the changes as JSON. They read its row as `insertRows()` does. */
+const ADD = {
+  hours: additionTo({
+    table: "usage_hourly",
+    key: { hour: "timestamptz", ...KEY },
+    sums: ROLLUP_SUMS,
+  }),
+  days: additionTo({ table: "usage_daily", key: { day: "date", ...KEY }, sums: ROLLUP_SUMS }),
+  branches: additionTo({
+    table: "usage_branches",
+    key: {
+      span_hours: "smallint",
+      starts_at: "timestamptz",
+      project: "text",
+      git_branch: "text",
+      provider: "text",
+      model: "text",
+    },
+    sums: USAGE_SUMS,
+  }),
+} as const;
+
+function additionTo({ table, key, sums }: RollupTable): string {
+  const keys = Object.keys(key).join(", ");
+  const columns = [
+    ...Object.entries(key).map(([column, type]) => `${column} ${type}`),
+    ...sums.map((sum) => `${sum} numeric`),
+  ];
+  return `insert into ${table} (workspace_id, ${keys}, ${sums.join(", ")})
+    select w.workspace_id, ${keys}, ${sums.join(", ")}
+    from workspaces w cross join json_to_recordset($2::text::json) as changes (${columns.join(", ")})
+    where w.workspace_id = $1::uuid
+    order by ${keys}
+    on conflict (workspace_id, ${keys}) do update set
+      ${sums.map((sum) => `${sum} = ${table}.${sum} + excluded.${sum}`).join(", ")}`;
+}
+
+/**
+ * Adds changes to the rollups, in the caller's transaction. Each statement sorts its keys, so that parallel batches lock them in
+ * the same order.
+ */
+export async function addToRollups(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  changes: ReturnType<typeof rollupChanges>,
+): Promise<void> {
+  for (const rollup of ["hours", "days", "branches"] as const) {
+    const rows = changes[rollup];
+    if (rows.length === 0) continue;
+    const statement = CompiledQuery.raw(ADD[rollup], [workspaceId, JSON.stringify(rows)]);
+    expectRows((await trx.executeQuery(statement)).numAffectedRows, rows.length);
+  }
 }

@@ -4,7 +4,9 @@ import type { RecordFields } from "../../core/values/record-fields.ts";
 import type { CalendarDate, Millis } from "../../core/values/time.ts";
 import type { SavedViewPage } from "../../core/wire/saved-views.ts";
 import type { CloudColumn, REQUEST_COLUMNS } from "./request-columns.ts";
-import type { TaskDetails, TaskKind } from "./tasks.ts";
+
+/** A member's role in an organisation. */
+export type OrganisationRole = "owner" | "admin" | "member";
 
 /** `int8` and `numeric`: read as text, written as an integer. */
 type Integer = ColumnType<string, string | number | bigint, string | number | bigint>;
@@ -49,7 +51,7 @@ export interface CloudSchema {
   organisation_members: {
     organisation_id: string;
     user_id: string;
-    role: "owner" | "admin" | "member";
+    role: OrganisationRole;
     created_at: Millis;
     removed_at: Nullable<Millis>;
   };
@@ -62,8 +64,8 @@ export interface CloudSchema {
   };
   /** Which workspaces a person joined, or may have joined. */
   person_workspaces: { user_id: string; workspace_id: string };
-  /** Unfinished work, see `tasks.ts`. */
-  tasks: { kind: TaskKind; task_id: string; details: TaskDetails[TaskKind]; due_at: Millis };
+  /** Unfinished work. `TaskDetails` has the kinds, and the details of each. */
+  tasks: { kind: string; task_id: string; details: unknown; due_at: Millis };
   workspaces: {
     workspace_id: string;
     organisation_id: string;

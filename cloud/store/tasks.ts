@@ -2,8 +2,7 @@ import { sql, type Transaction } from "kysely";
 import type { Millis } from "../../core/values/time.ts";
 import type { Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
-import type { OrganisationRole } from "./organisations.ts";
-import type { CloudSchema } from "./schema.ts";
+import type { CloudSchema, OrganisationRole } from "./schema.ts";
 import { inScope } from "./transaction.ts";
 
 /** What the remaining steps of each kind of task need. */

@@ -3,8 +3,8 @@ import type { Plan } from "../../core/values/plan.ts";
 import { workspacesOf, workspacesOfMember } from "./directory.ts";
 import { readMembershipRole } from "./members.ts";
 import type { CloudDatabase } from "./open-database.ts";
-import { type OrganisationRole, readOrganisationRole } from "./organisations.ts";
-import type { CloudSchema } from "./schema.ts";
+import { readOrganisationRole } from "./organisations.ts";
+import type { CloudSchema, OrganisationRole } from "./schema.ts";
 import { enterOrganisation, inScope, showWorkspaces } from "./transaction.ts";
 
 /** A workspace in service, with the caller's role in it. */

@@ -1,6 +1,7 @@
+import type { CloudSettings } from "../config.ts";
 import { createParts } from "../create-parts.ts";
 import { problemOf } from "../http/problem.ts";
-import type { CloudPorts, CloudSettings } from "../ports.ts";
+import type { CloudPorts } from "../ports.ts";
 import { sendSummaries } from "./send-summaries.ts";
 
 /** The time from the server's start to the first run, and from the end of a run to the next, milliseconds. */

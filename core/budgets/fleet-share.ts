@@ -1,5 +1,4 @@
 import type { Millis } from "../values/time.ts";
-import type { ActiveBudget } from "./budget.ts";
 
 /** How long the last known spend of other machines counts, in milliseconds. Source: docs/specification.md#fleet-budgets. */
 export const FLEET_HOLD_MS = 86_400_000;
@@ -29,7 +28,12 @@ export interface FleetShare {
  *
  * A statement about another period does not count, nor does one that is too old.
  */
-export function totalUsed({ fleet }: ActiveBudget, own: bigint, from: Millis, now: Millis): bigint {
+export function totalUsed(
+  { fleet }: { readonly fleet?: FleetShare },
+  own: bigint,
+  from: Millis,
+  now: Millis,
+): bigint {
   if (fleet === undefined || fleet.from !== from || isOutdated(fleet, now)) return own;
   return fleet.elsewhere + (own > fleet.here ? own : fleet.here);
 }

@@ -1,41 +1,14 @@
 import type { CalendarDate } from "../values/time.ts";
 import { BUNDLED_RATES_DATE, BUNDLED_RATES_TEXT } from "./bundled-rates.data.ts";
 import type { MatchRule } from "./model-match.ts";
+import type { ModelText, PriceExtras, PriceText, TierText } from "./model-text.ts";
 import { priceListOf } from "./provider-names.ts";
 import type { RateRow, RateTier } from "./rates.ts";
 import { STATED_RATES } from "./stated-rates.data.ts";
 import { SUPPLEMENT_RATES } from "./supplement-rates.data.ts";
-import type { UsageExtraName } from "./usage-extras.ts";
-
-/** Input, output, cache read, cache write, one-hour cache write. Missing items at the end are `null`. */
-type TokenRatesText = readonly (number | null)[];
-
-type PriceExtras = Readonly<Partial<Record<UsageExtraName, number>>>;
-
-type TierText = readonly [
-  above: number,
-  input: number | null,
-  output: number | null,
-  ...rest: TokenRatesText,
-];
-
-/** Start, daily period, base rates, tiers, extras, thinking, per request. Missing items at the end, or 0, mean none. */
-type PriceText = readonly [
-  from: string | 0,
-  /** From and to in seconds, and 1 if only on weekdays. */
-  daily: readonly [from: number, to: number, weekdaysOnly?: 1] | 0,
-  base: TokenRatesText,
-  tiers?: readonly TierText[] | 0,
-  extras?: PriceExtras | 0,
-  thinking?: number,
-  perRequest?: number,
-];
 
 const NO_TIERS: readonly RateTier[] = [];
 const NO_EXTRAS: PriceExtras = {};
-
-/** A model: its name, its rule (0 for its own name), and its prices, oldest first. */
-export type ModelText = readonly [model: string, rule: MatchRule | 0, ...prices: PriceText[]];
 
 type Lists = Readonly<Record<string, readonly ModelText[]>>;
 

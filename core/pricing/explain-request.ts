@@ -5,8 +5,9 @@ import { HOUR_MS } from "../values/time.ts";
 import { describeFreeCall } from "./free-calls.ts";
 import { formatPicoUsd, formatRateText } from "./money.ts";
 import type { PriceBook } from "./price-book.ts";
-import { type CostLine, type PricedUsage, priceUsage, type UsageToPrice } from "./price-usage.ts";
+import { type CostLine, type PricedUsage, priceUsage } from "./price-usage.ts";
 import { USAGE_EXTRAS } from "./usage-extras.ts";
+import type { UsageToPrice } from "./usage-to-price.ts";
 
 /** The fields of a request that its cost follows from, and the stored cost. */
 export type PricedRequest = Pick<

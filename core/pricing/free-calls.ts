@@ -1,6 +1,6 @@
-import type { UsageToPrice } from "./price-usage.ts";
 import { priceListOf } from "./provider-names.ts";
 import { USAGE_EXTRAS, type UsageExtraName } from "./usage-extras.ts";
+import type { UsageToPrice } from "./usage-to-price.ts";
 
 /** A model that a local Ollama runs on ollama.com, by its tag: `gpt-oss:120b-cloud`. Source: docs.ollama.com/cloud. */
 const CLOUD_MODEL = /[:-]cloud$/;

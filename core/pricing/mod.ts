@@ -53,7 +53,7 @@ export type { PriceFactor } from "./factors.data.ts";
 export { judgePull, type PullVerdict } from "./guard.ts";
 export { formatPicoUsd, formatUsd } from "./money.ts";
 export { createPriceBook, type PriceBook, type PriceBookOptions, type RateQuery } from "./price-book.ts";
-export { type CostLine, type PricedUsage, priceUsage, type UsageToPrice } from "./price-usage.ts";
+export { type CostLine, type PricedUsage, priceUsage } from "./price-usage.ts";
 export { type RateProblem, readPublishedRate, toPublishedRate } from "./published-rates.ts";
 export type { RateRow, Rates, RateTier, TokenRates } from "./rates.ts";
 export {
@@ -73,3 +73,4 @@ export {
   type Saving,
   type SavingKind,
 } from "./savings/find-savings.ts";
+export type { UsageToPrice } from "./usage-to-price.ts";

@@ -1,6 +1,5 @@
-import type { BillingMode, CostSource, RateSource, RequestKind, TokenCounts } from "../values/record.ts";
+import type { CostSource, RateSource, TokenCounts } from "../values/record.ts";
 import { formatCount } from "../values/text/format-count.ts";
-import type { Millis } from "../values/time.ts";
 import { divideHalfEven } from "./decimal.ts";
 import { ONE_HOUR_WRITE_OF_INPUT, type PriceFactor } from "./factors.data.ts";
 import { applyFactors, findFactors, findFee, findPriceLimit, normaliseServiceTier } from "./factors.ts";
@@ -12,23 +11,7 @@ import type { PriceBook } from "./price-book.ts";
 import type { RateRow, Rates, RateTier, ServiceTierRates, TokenRates } from "./rates.ts";
 import { type KnownCounts, splitByCalls, type TierPortion } from "./split-by-calls.ts";
 import { ESTIMATE_EXTRAS, USAGE_EXTRAS, type UsageExtra, type UsageExtraName } from "./usage-extras.ts";
-
-/** The usage of a request. */
-export interface UsageToPrice {
-  provider: string;
-  /** The model named in the response. */
-  model: string;
-  requestedModel: string | null;
-  at: Millis;
-  tokens: TokenCounts;
-  extras: Readonly<Record<string, number>> | null;
-  serviceTier: string | null;
-  /** The cost stated by the provider. */
-  providerCostPicoUsd: bigint | null;
-  requestKind: RequestKind;
-  /** How the call is billed, if that is known. A free call without a rate costs nothing. */
-  billingMode?: BillingMode | null;
-}
+import type { UsageToPrice } from "./usage-to-price.ts";
 
 /** One line of a cost: a quantity at a rate. */
 export interface CostLine {

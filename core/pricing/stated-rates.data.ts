@@ -1,4 +1,4 @@
-import type { ModelText } from "./bundled-rates.ts";
+import type { ModelText } from "./model-text.ts";
 
 /** DeepSeek's peak hours in UTC, on weekdays. Its Chinese public holidays are off-peak, which these rows do not know. */
 const MORNING = [3_600, 14_400, 1] as const;

@@ -1,4 +1,3 @@
-import type { TokenCounts } from "./record.ts";
 import type { Millis } from "./time.ts";
 
 /** The kind of a request. Source: docs/specification.md#metadata-batch. */
@@ -563,19 +562,6 @@ export const UNKNOWN_FIELDS = Object.fromEntries(
 export const wireFields = recordFields.filter(
   (field): field is NamedField<WireField> => field.upload !== "never",
 );
-
-/** Returns a function that reads the field's value from a record: null if it is unknown or absent. */
-export function createReader({ name, type }: NamedField): (record: { tokens: TokenCounts }) => unknown {
-  if (type === "tokens") return ({ tokens }) => tokens[name as keyof TokenCounts];
-  if (name === "latencyMs") return readLatency;
-  return (record) => (record as { readonly [Name in FieldName]?: unknown })[name] ?? null;
-}
-
-/** A log does not state how long a call took. The column is not nullable, so the record has 0. */
-function readLatency(record: object): number | null {
-  const { latencyMs = null, recordSource } = record as { latencyMs?: number; recordSource?: string | null };
-  return recordSource === "logs" ? null : latencyMs;
-}
 
 /**
  * An object with these keys, all null, to copy (`{ ...template }`) and fill in. JSON.parse() makes it, because V8 turns an

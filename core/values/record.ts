@@ -2,8 +2,10 @@ import type {
   BILLING_MODES,
   COST_SOURCES,
   ERROR_CLASSES,
+  FieldName,
   FieldsWith,
   FieldValue,
+  NamedField,
   RATE_SOURCES,
   REQUEST_KINDS,
   RecordFields,
@@ -54,4 +56,17 @@ type OptionalValues = {
  */
 export interface RequestRecord extends RequiredValues, OptionalValues {
   tokens: TokenCounts;
+}
+
+/** Returns a function that reads the field's value from a record: null if it is unknown or absent. */
+export function createReader({ name, type }: NamedField): (record: { tokens: TokenCounts }) => unknown {
+  if (type === "tokens") return ({ tokens }) => tokens[name as keyof TokenCounts];
+  if (name === "latencyMs") return readLatency;
+  return (record) => (record as { readonly [Name in FieldName]?: unknown })[name] ?? null;
+}
+
+/** A log does not state how long a call took. The column is not nullable, so the record has 0. */
+function readLatency(record: object): number | null {
+  const { latencyMs = null, recordSource } = record as { latencyMs?: number; recordSource?: string | null };
+  return recordSource === "logs" ? null : latencyMs;
 }

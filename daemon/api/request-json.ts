@@ -1,12 +1,8 @@
 import { formatPicoUsd } from "../../core/pricing/money.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
-import {
-  createReader,
-  createTemplate,
-  type FieldType,
-  recordFields,
-} from "../../core/values/record-fields.ts";
+import { createReader } from "../../core/values/record.ts";
+import { createTemplate, type FieldType, recordFields } from "../../core/values/record-fields.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { type RequestItem, requestItemSchema } from "../../core/wire/loopback-data.ts";
 

@@ -18,7 +18,7 @@ import {
   NO_PROGRESS,
   POLL_MS,
 } from "../webhooks/record-delivery.ts";
-import type { WebhookPorts } from "../webhooks/webhook-service.ts";
+import type { WebhookPorts } from "../webhooks/webhook-ports.ts";
 
 /** Exports stored records by OTLP, in order and at least once. */
 export interface OtlpService {

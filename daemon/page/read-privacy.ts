@@ -1,7 +1,7 @@
 import type { Outbox, OutboxEntry } from "../../core/ports/outbox.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { PrivacyAnswer, SentTimes } from "../../pages/views/privacy.ts";
-import type { ApiPorts } from "../api/api-ports.ts";
+import type { Turn } from "../store/port/values.ts";
 
 /** What the page of privacy reads: the log of what was sent, and the projects that stay on this machine. */
 export interface SentLog {
@@ -9,8 +9,16 @@ export interface SentLog {
   localProjects(): ReadonlySet<string>;
 }
 
+/** The ports of the page. */
+interface PrivacyPorts {
+  /** Undefined: nothing was sent. */
+  readonly sent?: SentLog;
+  readonly turn: Turn;
+  sha256Hex(text: string): string;
+}
+
 /** Sums up the log of what was sent, and checks its chain. Other work runs between two entries. */
-export async function readPrivacy({ sent, turn, sha256Hex }: ApiPorts): Promise<PrivacyAnswer> {
+export async function readPrivacy({ sent, turn, sha256Hex }: PrivacyPorts): Promise<PrivacyAnswer> {
   const [fields, projects] = [new Map<string, SentTimes>(), new Map<string, SentTimes>()];
   const origins = new Set<string>();
   const counts = { metadata: 0, body: 0 };

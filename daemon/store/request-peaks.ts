@@ -1,7 +1,6 @@
 import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
 import type { RequestSort } from "../../core/wire/queries.ts";
 import type { Period } from "./port/values.ts";
-import type { SeqRange } from "./request-ranges.ts";
 
 /** What requests can be sorted by besides the time. */
 export type SortKey = Exclude<RequestSort, "time">;
@@ -53,8 +52,10 @@ export function addToPeaks(
     .run(values);
 }
 
-/** A block of requests, and the most that one of them can have of the key. */
-export interface PeakBlock extends SeqRange {
+/** A block of requests as a half-open range of `requests.seq`, and the most that one of them can have of the key. */
+export interface PeakBlock {
+  readonly from: number;
+  readonly to: number;
   readonly peak: bigint;
 }
 

@@ -1,7 +1,7 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
+import type { ListScope } from "./list-scope.ts";
 import type { RequestListQuery, RequestPage, SortedPosition } from "./port/records.ts";
 import type { Turn } from "./port/values.ts";
-import type { ListScope } from "./request-list.ts";
 import { listPeaks, type PeakBlock, SORT_KEYS, type SortKey } from "./request-peaks.ts";
 import { findRanges, type RangeSizes, type SeqRange } from "./request-ranges.ts";
 import { type RequestRow, toStoredRequest } from "./request-rows.ts";

@@ -3,7 +3,7 @@ import { toOutgoingRecord } from "../../core/privacy/policy/outgoing-record.ts";
 import type { UploadPreset } from "../../core/privacy/policy/upload-policy.ts";
 import type { MetadataRecord } from "../../core/wire/metadata-record.ts";
 import { logTaskCrash } from "../tasks/log-task-crash.ts";
-import type { WebhookPorts } from "./webhook-service.ts";
+import type { WebhookPorts } from "./webhook-ports.ts";
 
 /** How often a loop looks for something to send, in milliseconds. */
 export const POLL_MS = 1_000;

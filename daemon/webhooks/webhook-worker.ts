@@ -7,6 +7,7 @@ import {
 import type { ConfiguredWebhook } from "../../core/operations/config/config.ts";
 import { hashText } from "../../core/values/hash-text.ts";
 import type { Millis } from "../../core/values/time.ts";
+import type { EventQueue } from "./event-queue.ts";
 import {
   createDeliveryLoop,
   type DeliveryStop,
@@ -15,7 +16,7 @@ import {
   NO_PROGRESS,
   POLL_MS,
 } from "./record-delivery.ts";
-import type { EventQueue, WebhookPorts } from "./webhook-service.ts";
+import type { WebhookPorts } from "./webhook-ports.ts";
 
 /** Sends to one webhook. */
 interface WebhookWorker {

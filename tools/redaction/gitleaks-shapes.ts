@@ -4,7 +4,7 @@
  * exactly is widened (a union of sets with the summed counts matches everything that the original does) or omitted with a
  * reason.
  */
-import type { ShapeData } from "../../core/privacy/redaction/shape-rules.ts";
+import type { ShapeData } from "../../core/privacy/redaction/shape.ts";
 import { type Node, readRegex } from "./regex-tree.ts";
 
 /** The stored part of a rule. */

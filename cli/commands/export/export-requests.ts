@@ -10,7 +10,7 @@ import type { CommandContext } from "../../program/command-context.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
 import { describeFileProblem } from "../../render/file-problem.ts";
-import { FORMAT_NAMES, type FormatName } from "./formats.ts";
+import { type Convert, FORMAT_NAMES, type FormatName, type WritePart } from "./formats.ts";
 
 /** The options of `meter export`. */
 export interface ExportOptions extends PeriodOptions {
@@ -21,12 +21,6 @@ export interface ExportOptions extends PeriodOptions {
   readonly provider: string | undefined;
   readonly utc: boolean;
 }
-
-/** Writes a part of an export. Resolves when the next part may follow. */
-export type WritePart = (part: string | Uint8Array) => Promise<void>;
-
-/** Converts requests, which come in pages in order of arrival, and writes the result in parts. */
-export type Convert = (pages: AsyncIterable<readonly StoredRequest[]>, write: WritePart) => Promise<void>;
 
 /** How many requests are read at once: a few milliseconds. */
 const PAGE_ROWS = 1_000;

@@ -5,7 +5,7 @@ import type { BillingMode, RequestRecord } from "../../../core/values/record.ts"
 import { formatCsvLine } from "../../../core/values/text/format-csv-field.ts";
 import { DAY_MS, type Millis } from "../../../core/values/time.ts";
 import { totalInputTokens, totalOutputTokens } from "../../../core/values/token-totals.ts";
-import type { Convert } from "./export-requests.ts";
+import type { Convert } from "./formats.ts";
 
 /** The requests of one row: those of one day (UTC) with the same values in the other columns. */
 interface Group {

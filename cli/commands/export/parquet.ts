@@ -1,8 +1,9 @@
 import { importOptional } from "../../../adapters/optional-packages.ts";
-import { createReader, type FieldType, recordFields } from "../../../core/values/record-fields.ts";
+import { createReader } from "../../../core/values/record.ts";
+import { type FieldType, recordFields } from "../../../core/values/record-fields.ts";
 import { requestItemSchema } from "../../../core/wire/loopback-data.ts";
 import type { StoredRequest } from "../../../daemon/store/port/records.ts";
-import type { Convert } from "./export-requests.ts";
+import type { Convert } from "./formats.ts";
 
 /** The Parquet type of each type of field. A cost is in pico-USD. */
 const TYPES = {

@@ -2,7 +2,7 @@ import { formatCsvLine } from "../../../core/values/text/format-csv-field.ts";
 import { requestItemSchema } from "../../../core/wire/loopback-data.ts";
 import { requestJson } from "../../../daemon/api/request-json.ts";
 import type { StoredRequest } from "../../../daemon/store/port/records.ts";
-import type { Convert } from "./export-requests.ts";
+import type { Convert } from "./formats.ts";
 
 /** Formats requests as lines of JSON. */
 export const toJsonLines: Convert = async (pages, write) => {

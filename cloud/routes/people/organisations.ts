@@ -8,8 +8,8 @@ import {
   findOrganisationAccess,
   listOrganisationMembers,
   listOrganisations,
-  type OrganisationRole,
 } from "../../store/organisations.ts";
+import type { OrganisationRole } from "../../store/schema.ts";
 import { findWorkspaceAccess } from "../../store/workspaces.ts";
 import type { ApiCall, ApiHandlers } from "../api-call.ts";
 import { toOrganisationSummary, toWorkspaceSummary } from "./summaries.ts";

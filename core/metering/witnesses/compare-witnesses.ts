@@ -4,7 +4,6 @@ import {
   COMPARED,
   type ComparableTokens,
   comparable,
-  type DifferenceReason,
   differenceOf,
   type Evidence,
   type JoinedCall,
@@ -14,30 +13,7 @@ import {
 } from "./evidence.ts";
 import { createExplainer } from "./explain-call.ts";
 import { joinCalls, nameRootSessions } from "./join-calls.ts";
-import { compareSums, sumsByDay } from "./sums.ts";
-
-/** What one witness saw of a session on one day. */
-export interface WitnessTotals extends ComparableTokens {
-  /** Null if the witness states only sums. */
-  readonly calls: number | null;
-  readonly costPicoUsd: bigint | null;
-}
-
-/** Differences of one kind and reason. */
-export interface Difference {
-  /** The witness that did not see the calls, or saw other counts. */
-  readonly witness: Witness;
-  readonly kind: "missing" | "differs";
-  readonly reason: DifferenceReason;
-  /** Who saw the calls. */
-  readonly seenBy: readonly Witness[];
-  /** Null if a sum differs. */
-  readonly calls: number | null;
-  /** The tokens of the missing calls, or those by which the counts differ. Null: unknown. */
-  readonly tokens: number | null;
-  /** Null: unknown. */
-  readonly costPicoUsd: bigint | null;
-}
+import { compareSums, type Difference, sumsByDay, type WitnessTotals } from "./sums.ts";
 
 /** The comparison of one session on one day. */
 export interface SessionDay {

@@ -1,17 +1,40 @@
 import { type CalendarDate, DAY_MS, type Millis } from "../../values/time.ts";
 import type { LogAgent } from "../agent-logs/log-entry.ts";
 import type { ClientReport } from "../client-reports/client-report.ts";
-import type { Difference, WitnessTotals } from "./compare-witnesses.ts";
 import {
   agree,
   type ComparableTokens,
   comparable,
+  type DifferenceReason,
   differenceOf,
   type Evidence,
   type JoinedCall,
   totalOf,
   type Witness,
 } from "./evidence.ts";
+
+/** What one witness saw of a session on one day. */
+export interface WitnessTotals extends ComparableTokens {
+  /** Null if the witness states only sums. */
+  readonly calls: number | null;
+  readonly costPicoUsd: bigint | null;
+}
+
+/** Differences of one kind and reason. */
+export interface Difference {
+  /** The witness that did not see the calls, or saw other counts. */
+  readonly witness: Witness;
+  readonly kind: "missing" | "differs";
+  readonly reason: DifferenceReason;
+  /** Who saw the calls. */
+  readonly seenBy: readonly Witness[];
+  /** Null if a sum differs. */
+  readonly calls: number | null;
+  /** The tokens of the missing calls, or those by which the counts differ. Null: unknown. */
+  readonly tokens: number | null;
+  /** Null: unknown. */
+  readonly costPicoUsd: bigint | null;
+}
 
 /** The sum of several calls that a witness states for a session and day. */
 export interface DaySum {

@@ -1,4 +1,18 @@
-import type { KnownDifference } from "./known-differences.ts";
+/** Rates of a public price list that differ from the bundled ones, with the reason. */
+export interface KnownDifference {
+  /** The name of the list, such as `litellm`. */
+  readonly source: string;
+  /** The name of the provider's price list (see `priceListOf`). */
+  readonly provider: string;
+  /** Whether the list is wrong for the call that the meter prices, so that a pull must not apply its rate. */
+  readonly hold: boolean;
+  /** Why it differs, as a clause. */
+  readonly reason: string;
+  /** The page that states the right price; null if none was found. */
+  readonly page: string | null;
+  /** The models, each with what the list states: `model field=rate …`, in micro-USD per million tokens. */
+  readonly models: readonly string[];
+}
 
 /**
  * The differences between the bundled rates and public price lists, each with its reason. `tools/compare-price-lists.ts` finds those that

@@ -1,23 +1,7 @@
 import { normaliseModelName } from "../model-match.ts";
 import { priceListOf } from "../provider-names.ts";
 import type { TokenRates } from "../rates.ts";
-import { KNOWN_DIFFERENCES } from "./known-differences.data.ts";
-
-/** Rates of a public price list that differ from the bundled ones, with the reason. */
-export interface KnownDifference {
-  /** The name of the list, such as `litellm`. */
-  readonly source: string;
-  /** The name of the provider's price list (see `priceListOf`). */
-  readonly provider: string;
-  /** Whether the list is wrong for the call that the meter prices, so that a pull must not apply its rate. */
-  readonly hold: boolean;
-  /** Why it differs, as a clause. */
-  readonly reason: string;
-  /** The page that states the right price; null if none was found. */
-  readonly page: string | null;
-  /** The models, each with what the list states: `model field=rate …`, in micro-USD per million tokens. */
-  readonly models: readonly string[];
-}
+import { KNOWN_DIFFERENCES, type KnownDifference } from "./known-differences.data.ts";
 
 /** Finds the reason for a rate of a list that differs from the bundled one; null if the list states another rate by now. */
 export type FindKnownDifference = (

@@ -1,7 +1,7 @@
 import { toMinorUnits } from "../../pricing/money.ts";
 import type { ErrorClass, RequestRecord } from "../../values/record.ts";
+import { createReader } from "../../values/record.ts";
 import {
-  createReader,
   createTemplate,
   type FieldsWith,
   type FieldType,

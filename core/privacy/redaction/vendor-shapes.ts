@@ -1,4 +1,4 @@
-import type { ShapeData } from "./shape-rules.ts";
+import type { ShapeData } from "./shape.ts";
 
 const ALNUM = "[0-9A-Za-z]";
 const WORD = "[0-9A-Za-z_\\-]";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { CLOUD_CONFIG_DEFAULTS } from "../../../cloud/config.ts";
 import { createMemoryStates, type LimitStates } from "../../../cloud/limits/limit-states.ts";
 import { createRateLimiter } from "../../../cloud/limits/rate-limiter.ts";
-import { CLOUD_CONFIG_DEFAULTS } from "../../../cloud/ports.ts";
 
 describe("CLOUD_CONFIG_DEFAULTS", () => {
   it("has the documented limits, in requests per minute", async () => {

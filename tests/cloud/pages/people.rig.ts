@@ -2,7 +2,7 @@ import { createBetterAuthAccounts } from "../../../adapters/accounts/create-acco
 import { createRandomBytes, sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { createUser } from "../../../cloud/accounts/admin.ts";
 import { createSignUpPolicy } from "../../../cloud/accounts/sign-up-policy.ts";
-import type { CloudSettings } from "../../../cloud/ports.ts";
+import type { CloudSettings } from "../../../cloud/config.ts";
 import type { Mail } from "../../../core/ports/mail.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
 import { lowerPasswordCost } from "../../adapters/accounts/low-cost-passwords.rig.ts";

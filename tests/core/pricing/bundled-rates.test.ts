@@ -5,8 +5,9 @@ import { calcPrice, type MatchLogic, type Provider } from "@pydantic/genai-price
 import { BUNDLED_RATES_DATE, ROUNDED_RATES } from "../../../core/pricing/bundled-rates.data.ts";
 import { loadSourceRates } from "../../../core/pricing/bundled-rates.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
-import { priceUsage, type UsageToPrice } from "../../../core/pricing/price-usage.ts";
+import { priceUsage } from "../../../core/pricing/price-usage.ts";
 import { FALLBACK_PRICE_LISTS } from "../../../core/pricing/provider-names.ts";
+import type { UsageToPrice } from "../../../core/pricing/usage-to-price.ts";
 import {
   convertMatch,
   installedProviders,

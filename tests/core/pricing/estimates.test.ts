@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
-import { priceUsage, type UsageToPrice } from "../../../core/pricing/price-usage.ts";
+import { priceUsage } from "../../../core/pricing/price-usage.ts";
+import type { UsageToPrice } from "../../../core/pricing/usage-to-price.ts";
 
 const book = createPriceBook(loadBundledRates());
 const usage: UsageToPrice = {

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
-import { priceUsage, type UsageToPrice } from "../../../core/pricing/price-usage.ts";
+import { priceUsage } from "../../../core/pricing/price-usage.ts";
 import { NO_RATES, type RateRow } from "../../../core/pricing/rates.ts";
+import type { UsageToPrice } from "../../../core/pricing/usage-to-price.ts";
 
 const call = (change: Partial<UsageToPrice>): UsageToPrice => ({
   ...{ provider: "ollama", model: "qwen3:8b", requestedModel: null, at: Date.UTC(2026, 10, 23) },

@@ -3,8 +3,9 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
-import { priceUsage, type UsageToPrice } from "../../../core/pricing/price-usage.ts";
+import { priceUsage } from "../../../core/pricing/price-usage.ts";
 import { NO_RATES, type RateRow } from "../../../core/pricing/rates.ts";
+import type { UsageToPrice } from "../../../core/pricing/usage-to-price.ts";
 import type { RequestKind, TokenCounts } from "../../../core/values/record.ts";
 
 const ZERO_TOKENS: TokenCounts = {

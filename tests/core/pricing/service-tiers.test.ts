@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
-import { priceUsage, type UsageToPrice } from "../../../core/pricing/price-usage.ts";
+import { priceUsage } from "../../../core/pricing/price-usage.ts";
 import { NO_RATES, type RateRow, type Rates } from "../../../core/pricing/rates.ts";
+import type { UsageToPrice } from "../../../core/pricing/usage-to-price.ts";
 
 const NONE = { input: null, output: null, cacheRead: null, cacheWrite: null, cacheWrite1h: null };
 

@@ -8,11 +8,9 @@ import type { ConfiguredWebhook } from "../../../core/operations/config/config.t
 import type { CloudClient, CloudClientResult, CloudRequest } from "../../../core/ports/cloud-client.ts";
 import { StoreError } from "../../../core/ports/sqlite.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
-import {
-  createWebhookService,
-  MAX_QUEUED_EVENTS,
-  type WebhookPorts,
-} from "../../../daemon/webhooks/webhook-service.ts";
+import { MAX_QUEUED_EVENTS } from "../../../daemon/webhooks/event-queue.ts";
+import type { WebhookPorts } from "../../../daemon/webhooks/webhook-ports.ts";
+import { createWebhookService } from "../../../daemon/webhooks/webhook-service.ts";
 import { withStore } from "../store/open-sample-store.rig.ts";
 import { noon, sampleRecord } from "../store/sample-records.rig.ts";
 

@@ -1,6 +1,6 @@
 import { importOptional } from "../../../../adapters/optional-packages.ts";
 import { columnName } from "../../../../core/pricing/statements/statement-formats.ts";
-import type { RowReader } from "./read-statement-file.ts";
+import type { RowReader } from "./row-reader.ts";
 
 /** How many rows are read at once. */
 const ROWS = 10_000;

@@ -8,21 +8,12 @@ import { createCsvReader } from "../../../../core/pricing/statements/csv-reader.
 import {
   columnName,
   findPageFormat,
-  findRowFormat,
   isEmptyPage,
   parsePages,
 } from "../../../../core/pricing/statements/statement-formats.ts";
-import type {
-  ReadLines,
-  RowFormat,
-  StatementFormat,
-  StatementLine,
-} from "../../../../core/pricing/statements/statement-line.ts";
 import { CommandFailure } from "../../../program/exit-codes.ts";
 import { describeFileProblem } from "../../../render/file-problem.ts";
-
-/** What receives the lines of a file. */
-export type OnLine = (line: StatementLine, format: StatementFormat) => void;
+import { createRowReader, emit, type OnLine } from "./row-reader.ts";
 
 /** The largest JSON document. A provider's page has 31 days at most. */
 const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
@@ -100,27 +91,6 @@ async function readCsv(path: string, chunks: AsyncIterable<string>, onLine: OnLi
   reader.end().forEach(take);
 }
 
-/** Reads the rows of a table. */
-export interface RowReader {
-  /** Throws a `CommandFailure` if no format has these columns. */
-  begin(columns: readonly string[]): void;
-  onRow(row: Readonly<Record<string, string>>, number: number): void;
-}
-
-function createRowReader(path: string, onLine: OnLine): RowReader {
-  let format: RowFormat | null = null;
-  return {
-    begin(columns) {
-      format = findRowFormat(columns);
-      if (format === null)
-        throw new CommandFailure(
-          `${path} is not a known statement. Its columns: ${columns.slice(0, 12).join(", ").slice(0, 300)}.`,
-        );
-    },
-    onRow: (row, number) => emit(`${path}, row ${number}`, format!.readRow(row), format!, onLine),
-  };
-}
-
 /** Reads a document, or one document per line if the text is longer than a document may be. */
 async function readJson(path: string, chunks: AsyncIterable<string>, onLine: OnLine): Promise<void> {
   const held: string[] = [];
@@ -165,9 +135,4 @@ export function readPages(name: string, text: string, onLine: OnLine): void {
     else if (!isEmptyPage(page))
       throw new CommandFailure(`${name} is not a page of a known report. See: meter reconcile bill --help`);
   }
-}
-
-function emit(name: string, read: ReadLines, format: StatementFormat, onLine: OnLine): void {
-  if (!read.ok) throw new CommandFailure(`${name}: ${read.problem}. ${format.name} has another value there.`);
-  for (const line of read.lines) onLine(line, format);
 }

@@ -1,15 +1,11 @@
-import type {
-  Difference,
-  SessionDay,
-  WitnessComparison,
-  WitnessTotals,
-} from "../../../../core/metering/witnesses/compare-witnesses.ts";
+import type { SessionDay, WitnessComparison } from "../../../../core/metering/witnesses/compare-witnesses.ts";
 import {
   type DifferenceReason,
   totalOf,
   WITNESSES,
   type Witness,
 } from "../../../../core/metering/witnesses/evidence.ts";
+import type { Difference, WitnessTotals } from "../../../../core/metering/witnesses/sums.ts";
 import { formatPicoUsd } from "../../../../core/pricing/money.ts";
 import { formatCount, UNKNOWN } from "../../../../core/values/text/format-count.ts";
 import type { CalendarDate, Millis } from "../../../../core/values/time.ts";

@@ -6,11 +6,8 @@ import {
   GITLEAKS_SHAPES,
 } from "../../../../core/privacy/redaction/gitleaks-shapes.data.ts";
 import { createRedact } from "../../../../core/privacy/redaction/redact.ts";
-import {
-  compileShape,
-  type ShapeData,
-  shannonEntropy,
-} from "../../../../core/privacy/redaction/shape-rules.ts";
+import { compileShape, type ShapeData } from "../../../../core/privacy/redaction/shape.ts";
+import { shannonEntropy } from "../../../../core/privacy/redaction/shape-rules.ts";
 import { VENDOR_SHAPES } from "../../../../core/privacy/redaction/vendor-shapes.ts";
 import { toShapes } from "../../../../tools/redaction/gitleaks-shapes.ts";
 import { readRegex, sampleRegex } from "../../../../tools/redaction/regex-tree.ts";
