@@ -11,7 +11,7 @@ interface CommandResult {
 
 /**
  * Runs a shell command with this process's output. After `limitMs`, kills the command and all processes that it started, so
- * that the caller never hangs.
+ * that the caller never hangs. When the command has exited, kills what is left of its process group.
  */
 export async function runCommand(
   command: string,
@@ -43,6 +43,7 @@ export async function runCommand(
   });
   limit.removeEventListener("abort", stop);
   process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
+  if (process.platform !== "win32" && child.pid !== undefined) kill(-child.pid);
   const seconds = (performance.now() - started) / 1000;
   if (limit.aborted)
     return { ok: false, seconds, reason: `stopped after its limit of ${limitMs / 60_000} minutes` };
@@ -50,14 +51,17 @@ export async function runCommand(
 }
 
 /** Kills a process, its descendants and their process groups. */
-function killTree(root: number | undefined): void {
+export function killTree(root: number | undefined): void {
   if (root === undefined) return;
-  for (const pid of process.platform === "win32" ? [root] : [...descendantsOf(root), -root, root]) {
-    try {
-      process.kill(pid, "SIGKILL");
-    } catch {
-      // The process has exited.
-    }
+  for (const pid of process.platform === "win32" ? [root] : [...descendantsOf(root), -root, root]) kill(pid);
+}
+
+/** Kills a process, or a process group if the number is negative. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // The process has exited.
   }
 }
 

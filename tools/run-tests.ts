@@ -27,8 +27,8 @@ const MINUTE_MS = 60_000;
 
 /** Number of test files that run at a time: twice the processors of a small machine, because many files mostly wait. */
 const CONCURRENCY = 4;
-/** Time limit of a test, and of a file or bundle. */
-const TEST_TIMEOUT_MS = 15 * MINUTE_MS;
+/** Time limit of a test, and of a file or bundle. The longest takes two minutes on two cores. */
+const TEST_TIMEOUT_MS = 8 * MINUTE_MS;
 
 /** Files that start no process, database server or browser, and do not change their process. */
 const UNITS = [

@@ -36,6 +36,13 @@ describe("runCommand()", { skip: onNodeOnly }, () => {
     assert.deepEqual([ok, reason], [false, "stopped after its limit of 5 minutes"]);
     for (const pid of started) await waitFor(`the end of ${pid}`, () => !isRunning(pid));
   });
+
+  it("kills what the command leaves in its process group", async () => {
+    const pids = join(folder, "left");
+    assert.equal((await runCommand(`sleep 300 & echo $! >> ${pids}`, 60_000)).ok, true);
+    for (const pid of readPids(pids)) await waitFor(`the end of ${pid}`, () => !isRunning(pid));
+    assert.equal(readPids(pids).length, 1);
+  });
 });
 
 const readPids = (file: string) =>

@@ -14,7 +14,9 @@ describe("run-test-files.ts", { skip: onNodeOnly }, () => {
   after(() => rmSync(folder, { recursive: true, force: true }));
 
   /** Runs files that have the given lines after their imports. */
-  const runFiles = (...bodies: readonly string[]) => {
+  const runFiles = (...bodies: readonly string[]) => runFilesWithin(5_000, ...bodies);
+
+  const runFilesWithin = (limitMs: number, ...bodies: readonly string[]) => {
     const files = bodies.map((body, at) => {
       const file = join(folder, `${bodies.length - at}.test.mjs`);
       writeFileSync(
@@ -23,7 +25,7 @@ describe("run-test-files.ts", { skip: onNodeOnly }, () => {
       );
       return file;
     });
-    return runProgram([process.execPath, program, "--timeout", "5000", ...files]);
+    return runProgram([process.execPath, program, "--timeout", `${limitMs}`, ...files]);
   };
 
   it("runs the files in the given order, and ends them although they leave something open", async () => {
@@ -57,5 +59,28 @@ describe("run-test-files.ts", { skip: onNodeOnly }, () => {
       });`);
     assert.equal(code, 1);
     assert.match(stdout + stderr, /uncaughtException: Error: late\n {4}at .*laterCallback/);
+  });
+
+  // Planted: neither limit; each run lasted as long as the process that sleeps.
+  it("ends and names a file whose process never ends, or leaves a process with its output, and runs the next one", async () => {
+    const sleeping = `
+      import { spawn } from "node:child_process";
+      const sleeper = spawn("sleep", ["300"], { stdio: "inherit" });
+      sleeper.unref();
+      console.log("sleeper", sleeper.pid);`;
+    for (const [body, reported] of [
+      [
+        "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);",
+        /2\.test\.mjs: killed, .* longer than 2 s/,
+      ],
+      [`${sleeping} it("passes", () => {});`, /2\.test\.mjs: failed, .* holds its output open/],
+    ] as const) {
+      const { code, stdout, stderr } = await runFilesWithin(2_000, body, 'it("next", () => {});');
+      const sleeper = /sleeper (\d+)/.exec(stdout)?.[1];
+      if (sleeper !== undefined) process.kill(Number(sleeper));
+      assert.match(stdout, /✖ .*2\.test\.mjs[\s\S]*✔ next/);
+      assert.match(stderr, reported);
+      assert.equal(code, 1);
+    }
   });
 });
