@@ -1,4 +1,6 @@
+import { createSessionTracker } from "../core/metering/sessions/session-tracker.ts";
 import { errorName } from "../core/values/text/describe-error.ts";
+import { uuidV7 } from "../core/values/uuid.ts";
 import { createMeteredCounters, type MeteredCounters } from "./api/metrics.ts";
 import { createRecordFeed, type RecordFeed } from "./api/record-feed.ts";
 import { type BudgetTracker, createBudgetTracker } from "./budgets/budget-tracker.ts";
@@ -28,7 +30,19 @@ export function createPipeline(ports: DaemonPorts, config: DaemonConfig): Pipeli
   const feed = createRecordFeed();
   const counters = createMeteredCounters();
   const budgets = createPipelineBudgets(ports, config, feed);
-  const heldCalls = createHeldCalls({ ...ports, budgets, place: config.budgets?.place ?? {} });
+  const sessions = createSessionTracker();
+  const heldCalls = createHeldCalls({
+    ...ports,
+    budgets,
+    place: config.budgets?.place ?? {},
+    sessions: {
+      resolve: sessions.resolve,
+      begin(process) {
+        const startedAt = ports.now();
+        return sessions.begin({ process, startedAt }, () => uuidV7(startedAt, ports.randomBytes(10)));
+      },
+    },
+  });
   const writer = createFeedingWriter(ports, { budgets, heldCalls, counters, feed });
   const limits = createPipelineTracker(ports, feed);
   const projects = createProjectSettings(ports.store.settings, tapClock);
@@ -36,6 +50,7 @@ export function createPipeline(ports: DaemonPorts, config: DaemonConfig): Pipeli
     ...ports,
     limits,
     heldCalls,
+    sessions,
     wallClockMs: ports.now,
     monotonicMs: tapClock,
     records: writer,

@@ -72,6 +72,7 @@ export async function passStage(
     createDecoder: createZlibDecoder,
     now: Date.now,
     place: {},
+    sessions: { resolve: (identity) => identity, begin: () => "bench" },
   });
   const gate = createCallGate(heldCalls.gate(), { asked: 0, refused: 0, undecided: 0, early: 0 }, () => {
     throw new Error("a call was held");

@@ -145,8 +145,8 @@ function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: 
     : refuse(budget, reason, spent, inFlight, roomOf(), now);
 }
 
-/** The facts that come from looking up the calling process. */
-const CALLER_FACTS: ReadonlySet<ScopeKey> = new Set(["project", "branch", "client"]);
+/** The facts that come from looking up the calling process; the session only if the call states none. */
+const CALLER_FACTS: ReadonlySet<ScopeKey> = new Set(["project", "branch", "client", "session"]);
 
 /** The verdict of a budget that can't decide. */
 function failOf(

@@ -11,6 +11,7 @@ import { readBillingMode } from "../../core/metering/billing/billing-mode.ts";
 import { readCredentialKind } from "../../core/metering/billing/credential.ts";
 import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
 import { readCallIdentity } from "../../core/metering/sessions/call-identity.ts";
+import type { SessionTracker } from "../../core/metering/sessions/session-tracker.ts";
 import { createRequestFactsReader } from "../../core/metering/usage/read-request.ts";
 import type { Registry } from "../../core/metering/usage/registry.ts";
 import type { MeteredRoute } from "../../core/metering/usage/route.ts";
@@ -29,6 +30,13 @@ export interface CallSources {
   now(): Millis;
   /** The machine and the person of this installation. */
   readonly place: CallFacts;
+  readonly sessions: CallSessions;
+}
+
+/** Finds the sessions that calls do not state, as for their records. */
+export interface CallSessions extends Pick<SessionTracker, "resolve"> {
+  /** Returns the session of a call of the process that begins now. */
+  begin(process: string): string;
 }
 
 /** What is known about a held call before its caller is looked up. */
@@ -97,7 +105,9 @@ export function describeCall(
   const reader = createRequestFactsReader(route);
   if (body !== null) reader.push(body);
   const { requestedModel, stated } = reader.end();
-  const identity = readCallIdentity({ headers: head.headers, body: stated ?? null });
+  const identity = sources.sessions.resolve(
+    readCallIdentity({ headers: head.headers, body: stated ?? null }),
+  );
   const isWhole = question.isWhole || question.turn !== null;
   const { model, ...bound } = boundCall(
     { route, body, bodyBytes: isWhole ? (body?.length ?? null) : null, at: sources.now() },
@@ -115,7 +125,8 @@ export function describeCall(
     ...sources.place,
     provider: route.provider,
     ...(requestedModel !== null && { model: requestedModel }),
-    session: identity.sessionId,
+    // A session that is not stated depends on the calling process.
+    ...(identity.sessionId !== null && { session: identity.sessionId }),
     agent: identity.agentId,
     billing,
   };
@@ -141,7 +152,11 @@ const projectOf = ({ project }: CallQuestion, { headers }: RequestHead) =>
   project ?? headerValue(headers, "x-meter-project");
 
 /** Returns all facts, as far as the caller is known, and the name of the client's program. */
-export function completeFacts({ head, facts }: KnownCall, attribution: CallAttribution | null) {
+export function completeFacts(
+  { sessions }: Pick<CallSources, "sessions">,
+  { head, facts }: KnownCall,
+  attribution: CallAttribution | null,
+) {
   const program = attribution?.client ?? null;
   const client = programOfUserAgent(headerValue(head.headers, "user-agent")) ?? program;
   const all: CallFacts = {
@@ -150,10 +165,15 @@ export function completeFacts({ head, facts }: KnownCall, attribution: CallAttri
       project: attribution.project,
       branch: attribution.git?.branch ?? null,
       client: program ?? client,
+      session: facts.session ?? inferSession(sessions, attribution),
     }),
   };
   return { facts: all, program };
 }
+
+/** Without a process, the session is never known. */
+const inferSession = (sessions: CallSessions, { processId }: CallAttribution): string | null =>
+  processId === undefined ? null : sessions.begin(String(processId));
 
 export function formatAnswer(
   { question, head, route }: KnownCall,

@@ -295,7 +295,7 @@ function countPass(state: HeldState, question: CallQuestion): Promise<void> | nu
     readBody(state, question, head, (body) => {
       const call = describeCall(state, question, head, route, body, attributionOf(state, question), () => {});
       const count = (attribution: CallAttribution | null) => {
-        if (!isCounted()) admitPass(state, id, completeFacts(call, attribution), call);
+        if (!isCounted()) admitPass(state, id, completeFacts(state, call, attribution), call);
         end();
       };
       const known = knownAttribution(call);
@@ -430,7 +430,7 @@ function finishDecision(
   isFinal: boolean,
 ): boolean {
   const { question, route, bound } = call;
-  const { facts, program } = completeFacts(call, attribution);
+  const { facts, program } = completeFacts(state, call, attribution);
   const decision = state.budgets.decide({ facts, bound, isFinal });
   if (decision.kind === "undecided") return false;
   const id = callId(question.connection, question.request);

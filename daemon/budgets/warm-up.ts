@@ -52,7 +52,7 @@ function decideSample(
   const attribution = { attribute: () => Promise.reject(new Error("a sample has no caller")) };
   readBody(sources, question, head, (body) => {
     const call = describeCall(sources, question, head, route, body, attribution, () => {});
-    const { facts, program } = completeFacts(call, null);
+    const { facts, program } = completeFacts(sources, call, null);
     sources.budgets.decide({ facts, bound: call.bound, isFinal: true });
     formatAnswer(call, SAMPLE_REFUSAL, program);
   });

@@ -97,7 +97,7 @@ export function createCapture(
       messageBudget: createByteBudget(maxHeldMessageBytes),
       seenResponses: createSeenResponses(ports.findStoredResponse),
       redactRecord: createRecordRedaction(ports.bodies.redact),
-      sessions: createSessionTracker(),
+      sessions: ports.sessions ?? createSessionTracker(),
       continueWith: work.continueWith,
     },
   };

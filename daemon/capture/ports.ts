@@ -1,5 +1,6 @@
 import type { GitState } from "../../core/metering/attribution/git-state.ts";
 import type { CoverageKind, UnmeteredCall } from "../../core/metering/coverage/coverage-kinds.ts";
+import type { SessionTracker } from "../../core/metering/sessions/session-tracker.ts";
 import type { Registry } from "../../core/metering/usage/registry.ts";
 import type { CreateContentDecoder } from "../../core/ports/content-decoder.ts";
 import type { Log } from "../../core/ports/log.ts";
@@ -84,6 +85,8 @@ export interface CapturePorts {
     readonly proxyUser: string | null;
     readonly caller?: ProcessFacts;
   }): ConnectionAttribution;
+  /** The sessions of all calls, shared with the decisions on held calls. Default: its own. */
+  sessions?: SessionTracker;
   createDecoder: CreateContentDecoder;
   createMessageInflater: CreateMessageInflater;
   /** Estimates token counts that the provider did not report. Null if estimates are off. */

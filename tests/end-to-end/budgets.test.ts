@@ -64,6 +64,23 @@ describe("a budget that blocks", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }
     await run("budget", "remove", "few");
   });
 
+  it("of a period session refuses the calls of a program that states no session", async () => {
+    const before = (await rig.meter.rows()).length;
+    await run("budget", "set", "each", "1 requests", "--period", "session", "--block");
+    let made = 0;
+    // All calls are those of this process. A busy machine may decide too late; such calls are sent.
+    const answer = await waitFor("a refusal", async () => {
+      const text = await send("ok");
+      await rig.meter.waitForRows(before + ++made);
+      return made > 1 && !text.startsWith("HTTP/1.1 200") && text;
+    });
+    assert.match(answer, /^HTTP\/1\.1 429 .*\r\n[\s\S]*meter budget lift each --for 1h/);
+    const rows = (await rig.meter.rows()).slice(before);
+    assert.equal(new Set(rows.map(({ sessionId }) => sessionId)).size, 1);
+    assert.deepEqual([rows[0]?.sessionSource, rows.at(-1)?.blockedBy], ["inferred", "each"]);
+    await run("budget", "remove", "each");
+  });
+
   it("with on_exceed = cut, ends calls in flight as each API allows once it is used up, and keeps their records", async () => {
     const set = (amount: string) =>
       run("budget", "set", "cuts", amount, "--period", "day", "--block", "--on-exceed", "cut");

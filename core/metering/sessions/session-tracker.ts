@@ -16,6 +16,8 @@ export interface SessionTracker {
   resolve(identity: CallIdentity): CallIdentity;
   /** Returns the session of a call that states none: that of the earlier calls of its process, or a new one with its id. */
   infer(call: InferredCall): string;
+  /** Returns the same session when the call begins. A new one gets the id that `newId` creates. */
+  begin(call: Pick<InferredCall, "process" | "startedAt">, newId: () => string): string;
 }
 
 /** A call that states no session. */
@@ -45,15 +47,23 @@ export function createSessionTracker(): SessionTracker {
         ? identity
         : { ...identity, sessionId: root, parentAgentId: sessionId };
     },
-    infer({ process, requestId, startedAt, endedAt }) {
-      const known = inferred.get(process);
-      const continues = known !== undefined && startedAt - known.lastAt <= SESSION_GAP_MS;
-      const id = continues ? known.id : requestId;
-      const lastAt = continues ? Math.max(known.lastAt, endedAt) : endedAt;
-      remember(inferred, process, { id, lastAt });
-      return id;
-    },
+    infer: ({ requestId, ...call }) => continueSession(inferred, call, () => requestId),
+    begin: ({ process, startedAt }, newId) =>
+      continueSession(inferred, { process, startedAt, endedAt: startedAt }, newId),
   };
+}
+
+function continueSession(
+  inferred: Map<string, { readonly id: string; readonly lastAt: Millis }>,
+  { process, startedAt, endedAt }: Omit<InferredCall, "requestId">,
+  newId: () => string,
+): string {
+  const known = inferred.get(process);
+  const continues = known !== undefined && startedAt - known.lastAt <= SESSION_GAP_MS;
+  const id = continues ? known.id : newId();
+  const lastAt = continues ? Math.max(known.lastAt, endedAt) : endedAt;
+  remember(inferred, process, { id, lastAt });
+  return id;
 }
 
 /** Sets an entry. If there are too many, deletes the one that was set least recently. */

@@ -4,6 +4,7 @@ import { type BudgetEvent, budgetTransition } from "../../../core/budgets/budget
 import { type BudgetsState, initialBudgetsState } from "../../../core/budgets/budget-state.ts";
 import { canRefuse, decideCall } from "../../../core/budgets/decide-call.ts";
 import type { LetThrough } from "../../../core/budgets/let-through.ts";
+import { createSessionTracker } from "../../../core/metering/sessions/session-tracker.ts";
 import { createRegistry } from "../../../core/metering/usage/registry.ts";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
@@ -118,6 +119,7 @@ export function createRigHeldCalls(
   }),
 ) {
   const registry = createRegistry([{ host: "localhost", port, provider: "anthropic", api: "anthropic" }]);
+  const tracker = createSessionTracker();
   const heldCalls = createHeldCalls({
     budgets,
     registry,
@@ -126,6 +128,7 @@ export function createRigHeldCalls(
     createDecoder: createZlibDecoder,
     now: Date.now,
     place: { machine: "m", person: null },
+    sessions: { resolve: tracker.resolve, begin: (process) => `process ${process}` },
   });
   return { registry, heldCalls };
 }

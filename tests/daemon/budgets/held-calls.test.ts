@@ -3,7 +3,13 @@ import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { Budget } from "../../../core/budgets/budget.ts";
 import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-gate.ts";
-import { budgetOf, createMemoryBudgets, createRigHeldCalls, createSlowHeldCalls } from "./held-calls.rig.ts";
+import {
+  budgetOf,
+  createMemoryBudgets,
+  createRigHeldCalls,
+  createSlowHeldCalls,
+  rigAttribution,
+} from "./held-calls.rig.ts";
 
 const body = { model: "claude-sonnet-4-5", max_tokens: 100, messages: [{ role: "user", content: "hello" }] };
 
@@ -176,6 +182,56 @@ describe("createHeldCalls()", () => {
     assert.deepEqual(
       budgets.state().calls.map(({ id }) => id),
       ["1.1"],
+    );
+  });
+
+  it("gives calls that state no session that of their process, and no session if that is not found", async () => {
+    const perSession = budgetOf({ unit: "requests", limit: 1n, period: { kind: "session" } });
+    const scoped = budgetOf({ unit: "requests", limit: 1n, scope: { session: ["process 4*"] } });
+    for (const budget of [perSession, scoped]) {
+      const budgets = createMemoryBudgets([budget]);
+      const callers = new Map([
+        [1, 40],
+        [2, 40],
+        [3, 50],
+        [4, undefined],
+        [5, undefined],
+      ]);
+      const { heldCalls } = createRigHeldCalls(budgets, 1, ({ clientPort }) => {
+        const processId = callers.get(clientPort);
+        const found = { ...rigAttribution, ...(processId !== undefined && { processId }) };
+        return { attribute: async () => found };
+      });
+      const decide = async (connection: number, headers?: string) => {
+        const question = ask({ connection, clientPort: connection }, "/v1/messages", headers);
+        const answer = await new Promise<GateAnswer>((resolve) => heldCalls.decide(question, resolve));
+        return answer.kind;
+      };
+      const kinds = [await decide(1), await decide(2), await decide(3), await decide(4), await decide(5)];
+      assert.deepEqual(kinds, ["allow", "refuse", "allow", "allow", "allow"]);
+      const stated = await decide(2, "user-agent: claude-cli/2.1\r\nx-claude-code-session-id: own\r\n");
+      assert.equal(stated, "allow");
+    }
+  });
+
+  it("counts a call without a session as one whose caller was not found, if it was sent too early", async () => {
+    const budgets = createMemoryBudgets([budgetOf({ period: { kind: "session" } })]);
+    const { heldCalls } = createSlowHeldCalls(budgets);
+    heldCalls.decide(ask(), () => {});
+    heldCalls.sentLate(1, 1);
+    assert.deepEqual(budgets.sent, [[{ budget: "cap", reason: "caller" }]]);
+  });
+
+  it("counts the calls of a sub-agent of a sub-agent in the session that the user started, as their records do", async () => {
+    const budget = budgetOf({ unit: "requests", limit: 2n, period: { kind: "session" } });
+    const { decide } = open(budget);
+    const call = async (request: number, session: string, parent: string | null) => {
+      const headers = `x-session-id: ${session}\r\n${parent === null ? "" : `x-parent-session-id: ${parent}\r\n`}`;
+      return (await decide(ask({ request }, "/v1/messages", headers))).kind;
+    };
+    assert.deepEqual(
+      [await call(1, "root", null), await call(2, "child", "root"), await call(3, "grandchild", "child")],
+      ["allow", "allow", "refuse"],
     );
   });
 

@@ -74,3 +74,22 @@ describe("createSessionTracker().infer()", () => {
     assert.equal(infer(call("second", "r-new", 3)), "r-new");
   });
 });
+
+describe("createSessionTracker().begin()", () => {
+  it("returns the session that the records of the process get, and creates an id only for a new one", () => {
+    const { begin, infer } = createSessionTracker();
+    const none = (): string => assert.fail("an id was created");
+    assert.equal(
+      begin({ process: "40", startedAt: 0 }, () => "new"),
+      "new",
+    );
+    assert.equal(begin({ process: "40", startedAt: 1 }, none), "new");
+    assert.equal(infer({ process: "40", requestId: "r1", startedAt: 0, endedAt: 5_000 }), "new");
+    assert.equal(begin({ process: "40", startedAt: 5_000 + SESSION_GAP_MS }, none), "new");
+    const later = 5_001 + 2 * SESSION_GAP_MS;
+    assert.equal(
+      begin({ process: "40", startedAt: later }, () => "later"),
+      "later",
+    );
+  });
+});
