@@ -1,6 +1,7 @@
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { ConnectionOwner } from "../../core/ports/connection-owner.ts";
+import { budgetViews } from "../budgets/budget-views.ts";
 import { createLocalPages } from "../page/local-pages.ts";
 import { checkAccess, REQUEST_HEADER } from "./access.ts";
 import type { ApiPorts } from "./api-ports.ts";
@@ -8,6 +9,7 @@ import { createBudgetRoutes } from "./budget-routes.ts";
 import { createDataRoutes } from "./data-routes.ts";
 import { hasBearerSecret } from "./has-bearer-secret.ts";
 import { createLimitRoutes } from "./limit-routes.ts";
+import type { MeteredCounters } from "./metrics.ts";
 import { createNowRoutes } from "./now-routes.ts";
 import { problem } from "./problem.ts";
 import { createProjectRoutes } from "./project-routes.ts";
@@ -79,7 +81,7 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
   );
   api.get("/health", (context) => context.json(ports.health()));
   api.get("/metrics", (context) =>
-    context.body(ports.counters.render(ports.status()), 200, {
+    context.body(ports.counters.render(ports.status(), readBudgetFigures(ports)), 200, {
       "content-type": "text/plain; version=0.0.4; charset=utf-8",
     }),
   );
@@ -110,6 +112,20 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
     );
   });
   return api;
+}
+
+function readBudgetFigures({ budgets, clock }: ApiPorts): Parameters<MeteredCounters["render"]>[1] {
+  if (budgets === undefined) return undefined;
+  const { tracker, configured } = budgets;
+  const letThrough = budgets.letThrough();
+  const views = budgetViews(
+    tracker.state(),
+    configured,
+    clock.now(),
+    letThrough.byBudget,
+    tracker.cutCalls(),
+  );
+  return { views, letThrough };
 }
 
 /** Creates the middleware that checks access, answers preflights and sets the headers of every response. */

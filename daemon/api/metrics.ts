@@ -3,9 +3,10 @@ import { formatPicoUsd } from "../../core/pricing/money.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
 import type { BillingMode, RequestRecord } from "../../core/values/record.ts";
 import { formatMetric, type MetricSample } from "../../core/values/text/format-metric.ts";
+import { type BudgetFigures, formatBudgets } from "./budget-metrics.ts";
 import type { DaemonStatus } from "./daemon-status.ts";
 
-/** The most series for models and for projects. Further names are counted as `other`. */
+/** The most series for models, for projects and for budgets that refused calls. Further names are counted as `other`. */
 const MAX_SERIES = 100;
 
 /** The longest label value, in characters. */
@@ -30,6 +31,7 @@ interface Series {
   readonly labels: readonly string[];
   requests: number;
   failed: number;
+  blocked: number;
   unpriced: number;
   /** The cost by who pays. A mode without priced requests is absent. */
   readonly costs: Map<BillingMode, bigint>;
@@ -41,13 +43,14 @@ export interface MeteredCounters {
   addRecords(records: readonly RequestRecord[]): void;
   addCoverage(kind: CoverageKind): void;
   /** Returns the counters in the Prometheus text format. */
-  render(status: DaemonStatus): string;
+  render(status: DaemonStatus, budgets?: Omit<BudgetFigures, "refused">): string;
 }
 
 const emptySeries = (labels: readonly string[]): Series => ({
   labels,
   requests: 0,
   failed: 0,
+  blocked: 0,
   unpriced: 0,
   costs: new Map(),
   tokens: { prompt: 0, completion: 0, cache_read: 0, cache_write: 0, thinking: 0 },
@@ -71,6 +74,7 @@ function seriesOf(all: Map<string, Series>, labels: readonly string[]): Series {
 
 function add(series: Series, record: RequestRecord): void {
   series.requests++;
+  if (record.blockedBy != null) series.blocked++;
   if (record.errorClass !== null) series.failed++;
   if (record.costPicoUsd === null) series.unpriced++;
   else {
@@ -85,26 +89,40 @@ interface State {
   readonly models: Map<string, Series>;
   readonly projects: Map<string, Series>;
   readonly coverage: Map<CoverageKind, number>;
+  /** The refused calls by budget. */
+  readonly refused: Map<string, number>;
 }
 
 /** Creates the counters, all at zero. */
 export function createMeteredCounters(): MeteredCounters {
-  const state: State = { models: new Map(), projects: new Map(), coverage: new Map() };
+  const state: State = { models: new Map(), projects: new Map(), coverage: new Map(), refused: new Map() };
   return {
     addRecords(records) {
       for (const record of records) {
         add(seriesOf(state.models, [record.provider, record.model]), record);
         add(seriesOf(state.projects, [record.project]), record);
+        if (record.blockedBy != null) countRefused(state, record.blockedBy);
       }
     },
     addCoverage(kind) {
       state.coverage.set(kind, (state.coverage.get(kind) ?? 0) + 1);
     },
-    render: (status) =>
-      [...formatBuild(status), ...formatMetered(state), ...formatStore(status), ...formatProxy(status)]
+    render: (status, budgets) =>
+      [
+        ...formatBuild(status),
+        ...formatMetered(state),
+        ...(budgets === undefined ? [] : formatBudgets({ ...budgets, refused: state.refused })),
+        ...formatStore(status),
+        ...formatProxy(status),
+      ]
         .map((metric) => `${metric}\n`)
         .join(""),
   };
+}
+
+function countRefused({ refused }: State, budget: string): void {
+  const name = refused.has(budget) || refused.size < MAX_SERIES ? budget : OTHER;
+  refused.set(name, (refused.get(name) ?? 0) + 1);
 }
 
 function perModel({ models }: State, samplesOf: (series: Series) => readonly MetricSample[]): MetricSample[] {
@@ -154,10 +172,12 @@ function formatMetered(state: State): string[] {
     formatMetric(
       "meter_requests_total",
       "counter",
-      "Metered requests since the start.",
-      perModel(state, ({ requests, failed }) => [
-        [{ outcome: "ok" }, requests - failed],
+      'Metered requests since the start. outcome="blocked" were refused by a budget and not sent.',
+
+      perModel(state, ({ requests, failed, blocked }) => [
+        [{ outcome: "ok" }, requests - failed - blocked],
         [{ outcome: "failed" }, failed],
+        ...(blocked === 0 ? [] : [[{ outcome: "blocked" }, blocked] as const]),
       ]),
     ),
     formatMetric(
@@ -181,7 +201,7 @@ function formatMetered(state: State): string[] {
     formatMetric(
       "meter_project_requests_total",
       "counter",
-      "Metered requests by project.",
+      "Metered requests by project, with those that a budget refused.",
       perProject(state, ({ requests }) => [[{}, requests]]),
     ),
     formatMetric(

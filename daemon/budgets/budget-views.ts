@@ -18,18 +18,20 @@ import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 
 /**
- * The state of a budget. `unknown`: its records could not be read. `outdated`: the spend of other machines has not been known for too
+ * The states of a budget. `unknown`: its records could not be read. `outdated`: the spend of other machines has not been known for too
  * long.
  */
-export type BudgetStatus =
-  | "ok"
-  | "outdated"
-  | "warning"
-  | "exceeded"
-  | "paused"
-  | "lifted"
-  | "tripped"
-  | "unknown";
+export const BUDGET_STATUSES = [
+  "ok",
+  "outdated",
+  "warning",
+  "exceeded",
+  "paused",
+  "lifted",
+  "tripped",
+  "unknown",
+] as const;
+export type BudgetStatus = (typeof BUDGET_STATUSES)[number];
 
 /**
  * A budget as the loopback API and `meter budget list --json` show it. Times are ISO 8601 in UTC. Amounts are decimal texts: pico-USD,

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as v from "valibot";
+import type { ActiveBudget } from "../../../core/budgets/budget.ts";
+import { budgetTransition } from "../../../core/budgets/budget-machine.ts";
+import { type BudgetsState, initialBudgetsState } from "../../../core/budgets/budget-state.ts";
+import { parseBudget } from "../../../core/budgets/parse-budget.ts";
 import {
   projectListSchema,
   requestExplanationSchema,
@@ -8,6 +12,7 @@ import {
   requestListSchema,
   statisticsSchema,
 } from "../../../core/wire/loopback-data.ts";
+import type { ApiPorts } from "../../../daemon/api/api-ports.ts";
 import type { StatusResponse } from "../../../daemon/api/daemon-status.ts";
 import { HEARTBEAT_MS } from "../../../daemon/api/event-stream.ts";
 import { reading } from "../../core/metering/limits/limits.rig.ts";
@@ -394,4 +399,75 @@ describe("GET /metrics", () => {
           /^(?:# (?:HELP|TYPE) [a-z_]+ .+|[a-z_]+(?:\{(?:[a-z_]+="(?:[^"\\]|\\.)*",?)+\})? [\d.]+)$/,
         );
     }));
+
+  it("has refused calls apart from those that succeeded", () =>
+    withApi(async ({ ports, ask }) => {
+      const model = "m";
+      ports.counters.addRecords([
+        sampleRecord({ model }),
+        sampleRecord({ model, costPicoUsd: 0n, blockedBy: "day" }),
+        sampleRecord({ model, costPicoUsd: 0n, blockedBy: "day" }),
+      ]);
+      const lines = (await (await ask("/metrics")).text()).split("\n");
+      const outcomes = ["ok 1", "failed 0", "blocked 2"].map((each) => {
+        const [outcome, count] = each.split(" ");
+        return `meter_requests_total{provider="anthropic",model="m",outcome="${outcome}"} ${count}`;
+      });
+      for (const line of outcomes) assert.ok(lines.includes(line), line);
+    }));
+
+  it("states each budget's amounts, state and counters", () => {
+    const budgets = [
+      { name: "day", amount: "10 USD", period: "day", at_limit: "block" },
+      { name: 'a"b', amount: "100 requests", period: "total" },
+      { name: "lost", amount: "5M tokens", period: "total" },
+    ].map(({ name, ...input }): ActiveBudget => {
+      const parsed = parseBudget({ ...input, name: "any" }, { zone: "UTC" });
+      assert.ok(parsed.ok);
+      return { budget: { ...parsed.budget, name }, isPaused: false, liftedUntil: null };
+    });
+    const now = Date.UTC(2026, 4, 12, 18);
+    const load = (state: BudgetsState, budget: string, used: bigint): BudgetsState => {
+      const part = { at: Date.UTC(2026, 4, 12), used, calls: 2, unknown: 0 };
+      const sums = [{ key: "", parts: [part], fired: [] }];
+      return budgetTransition(state, { kind: "sums_loaded", budget, key: null, sums }, now).state;
+    };
+    const set = budgetTransition(initialBudgetsState, { kind: "budgets_set", budgets }, now).state;
+    const state = load(load(set, "day", 9_500_000_000_000n), 'a"b', 1n);
+    const change: Partial<ApiPorts> = {
+      budgets: {
+        tracker: { refresh() {}, state: () => state, cutCalls: () => new Map([["day", 3]]) },
+        configured: [budgets[0]!.budget],
+        letThrough: () => ({ calls: 5, early: 1, byBudget: new Map([["day", { late: 4 }]]) }),
+        confirmed: async () => true,
+      },
+    };
+    return withApi(async ({ ports, ask }) => {
+      ports.counters.addRecords([
+        ...Array.from({ length: 150 }, (_, n) => sampleRecord({ blockedBy: n < 2 ? "day" : `b${n}` })),
+      ]);
+      const text = await (await ask("/metrics")).text();
+      const lines = text.split("\n");
+      const has = (line: string) => assert.ok(lines.includes(line), line);
+      const of = (budget: string) => `{budget="${budget}"}`;
+      has('meter_budget_info{budget="day",source="config.toml",period="day",at_limit="block"} 1');
+      has('meter_budget_info{budget="lost",source="command line",period="total",at_limit="warn"} 1');
+      has(`meter_budget_limit_usd${of("day")} 10`);
+      has(`meter_budget_used_usd${of("day")} 9.5`);
+      has(`meter_budget_in_flight_usd${of("day")} 0`);
+      has(`meter_budget_used_ratio${of("day")} 0.95`);
+      has(`meter_budget_limit_requests${of('a\\"b')} 100`);
+      has(`meter_budget_used_requests${of('a\\"b')} 1`);
+      has(`meter_budget_limit_tokens${of("lost")} 5000000`);
+      has('meter_budget_state{budget="day",state="warning"} 1');
+      has('meter_budget_state{budget="day",state="ok"} 0');
+      has('meter_budget_state{budget="lost",state="unknown"} 1');
+      has(`meter_budget_refused_total${of("day")} 2`);
+      has(`meter_budget_refused_total${of("other")} 49`);
+      has(`meter_budget_cut_total${of("day")} 3`);
+      has('meter_budget_let_through_total{budget="day",reason="late"} 4');
+      has("meter_budget_undecided_calls_total 5");
+      assert.doesNotMatch(text, /(?:used_tokens|used_ratio)\{budget="lost"/);
+    }, change);
+  });
 });
