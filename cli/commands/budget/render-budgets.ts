@@ -34,7 +34,8 @@ function describePeriod({ period, zone }: BudgetInput): string {
 export function describeBudget(input: BudgetInput): string {
   const atLimit = input.at_limit === "block" ? "then refuses calls" : "warns only";
   const ends = input.on_exceed === "cut" ? " and ends those in flight" : "";
-  const cool = input.cool_down === undefined ? "" : ` for ${input.cool_down}`;
+  const guards = input.at_limit === "block" ? "for" : "at most once in";
+  const cool = input.cool_down === undefined ? "" : ` ${guards} ${input.cool_down}`;
   return `${input.name}: ${input.amount} ${describePeriod(input)}, ${describeScope({ scope: scopeOf(input) })}, ${atLimit}${ends}${cool}`;
 }
 

@@ -1,6 +1,7 @@
 import { UsageError } from "clipanion";
 import { MAX_BUDGETS, SCOPE_KEYS, type ScopeKey } from "../../../core/budgets/budget.ts";
-import { parseBudget, toBudgetInput } from "../../../core/budgets/parse-budget.ts";
+import { toBudgetInput } from "../../../core/budgets/parse-budget.ts";
+import { parseOwnBudget } from "../../../core/budgets/parse-own-budget.ts";
 import { requestBudgets, warnIfUnconfirmed } from "../../daemon/request-budgets.ts";
 import { withStore } from "../../home/open-store.ts";
 import { userName } from "../../home/place-of.ts";
@@ -34,6 +35,10 @@ export async function setBudget(context: CommandContext, options: SetBudgetOptio
     options;
   if (!block && (reserve || failClosed || onExceed === "cut"))
     throw new UsageError("--reserve, --fail-closed and --on-exceed cut need --block.");
+  if (coolDown !== undefined && thresholds !== undefined)
+    throw new UsageError(
+      "--thresholds has no effect with --cool-down: a rate guard warns once its amount is used up.",
+    );
   const input = {
     ...Object.fromEntries(
       SCOPE_KEYS.flatMap((key) => (options[key] === undefined ? [] : [[key, options[key]]])),
@@ -45,7 +50,7 @@ export async function setBudget(context: CommandContext, options: SetBudgetOptio
     ...(onExceed !== undefined && { on_exceed: onExceed }),
     ...(thresholds !== undefined && { thresholds: thresholds.split(",").map(Number) }),
   };
-  const parsed = parseBudget(input, { zone: Intl.DateTimeFormat().resolvedOptions().timeZone });
+  const parsed = parseOwnBudget(input, { zone: Intl.DateTimeFormat().resolvedOptions().timeZone });
   if (!parsed.ok) {
     const { key, problem } = parsed;
     // The problem shows the list as config.toml has it.

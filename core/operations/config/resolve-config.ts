@@ -1,5 +1,6 @@
 import { type Budget, MAX_BUDGETS } from "../../budgets/budget.ts";
-import { BUDGET_KEYS, parseBudget } from "../../budgets/parse-budget.ts";
+import { BUDGET_KEYS } from "../../budgets/parse-budget.ts";
+import { parseOwnBudget } from "../../budgets/parse-own-budget.ts";
 import { isOtlpHeader, OTLP_SIGNALS } from "../../delivery/otlp/otlp-message.ts";
 import { UPLOAD_CAP_DEFAULT_BYTES, UPLOAD_CAP_MAX_BYTES } from "../../delivery/uploader/upload-cap.ts";
 import { parseUploadFrom } from "../../delivery/uploader/upload-from.ts";
@@ -503,7 +504,7 @@ function readBudgets(sections: readonly SectionReader[], zone: () => string): Bu
     );
     const refuse = (key: string, problem: string) => section.warn(key, `${problem}; this budget is ignored`);
     const [unknown] = section.remaining();
-    const parsed = parseBudget(input, { zone: zone() });
+    const parsed = parseOwnBudget(input, { zone: zone() });
     if (unknown !== undefined) {
       const near = nearest(unknown[0], BUDGET_KEYS);
       refuse(unknown[0], `is not a key of a budget${near === null ? "" : ` (did you mean ${near}?)`}`);

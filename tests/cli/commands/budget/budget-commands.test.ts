@@ -90,6 +90,18 @@ describe("meter budget", () => {
       ["set", "a", "1 USD", "--thresholds", "half"],
       /Invalid value for --thresholds: half\. Expected: whole numbers in percent, such as 50,80,100\.\n/,
     ],
+    [
+      ["set", "workspace/a", "1 USD"],
+      /The name must not begin with workspace\/, because the budgets of a workspace/,
+    ],
+    [
+      ["set", "a", "1 USD", "--model", "gpt*5"],
+      /--model can have a \* only at the end of a name, such as gpt-\*/,
+    ],
+    [
+      ["set", "a", "9 requests", "--period", "1m", "--cool-down", "5m", "--thresholds", "50"],
+      /--thresholds has no effect with --cool-down/,
+    ],
     [["set", "a", "1 USD", "--reserve"], /--fail-closed and --on-exceed cut need --block/],
     [
       ["lift", "a", "--for", "forever"],

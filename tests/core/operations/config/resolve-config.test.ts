@@ -182,6 +182,14 @@ describe("resolveConfig()", () => {
     ]);
   });
 
+  it("ignores a budget that is named like those of a workspace", () => {
+    const { config, warnings } = resolve({ budget: [{ name: "workspace/all", amount: "1 USD" }] });
+    assert.deepEqual(config.budgets, []);
+    assert.deepEqual(warnings, [
+      "budget[0].name: must not begin with workspace/, because the budgets of a workspace have such names; this budget is ignored",
+    ]);
+  });
+
   it("reads budgets, and ignores one that is invalid or has the name of another", () => {
     const july = { name: "july", amount: "25 USD", project: "shop", thresholds: [50n, 80n] };
     const { config, warnings } = resolve({
