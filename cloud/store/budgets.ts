@@ -119,7 +119,11 @@ export async function createBudget(
 }
 
 /** What changes about a budget, besides its terms. */
-type BudgetMarks = { readonly isPaused: boolean; readonly liftedUntil: Millis | null };
+type BudgetMarks = {
+  /** Undefined: a pause stays. */
+  readonly isPaused?: boolean | undefined;
+  readonly liftedUntil: Millis | null;
+};
 
 /** Replaces the terms of a budget. False: there is none. */
 export const changeBudgetTerms = (
@@ -155,7 +159,7 @@ export const markBudget = (
     await updateOne(
       trx
         .updateTable("budgets")
-        .set({ is_paused: isPaused, lifted_until: liftedUntil })
+        .set({ ...(isPaused !== undefined && { is_paused: isPaused }), lifted_until: liftedUntil })
         .where("workspace_id", "=", workspaceId)
         .where("budget_id", "=", budgetId),
     );

@@ -76,9 +76,10 @@ export const budgetHandlers = {
   /** Ends a pause or a lift. */
   "POST /v1/workspaces/:ws/budgets/:id/resume": (call) => mark(call, { isPaused: false, liftedUntil: null }),
 
+  /** A budget that is paused stays paused after the lift, as on a machine. */
   "POST /v1/workspaces/:ws/budgets/:id/lift": (call) => {
     const liftedUntil = call.parts.clock.now() + call.body.minutes * 60_000;
-    return mark(call, { isPaused: false, liftedUntil, reason: call.body.reason });
+    return mark(call, { liftedUntil, reason: call.body.reason });
   },
 
   "DELETE /v1/workspaces/:ws/budgets/:id": async ({ parts, actor, workspace, params, answer }) => {
@@ -91,7 +92,11 @@ export const budgetHandlers = {
 
 async function mark(
   { parts, actor, workspace, params, answer }: ApiCall<"POST /v1/workspaces/:ws/budgets/:id/pause">,
-  marks: { readonly isPaused: boolean; readonly liftedUntil: number | null; readonly reason?: string | null },
+  marks: {
+    readonly isPaused?: boolean;
+    readonly liftedUntil: number | null;
+    readonly reason?: string | null;
+  },
 ): Promise<Response> {
   const { isPaused, liftedUntil, reason = null } = marks;
   const kind = isPaused ? "budget_paused" : liftedUntil === null ? "budget_resumed" : "budget_lifted";

@@ -187,6 +187,23 @@ describeOnEngines("the budgets of a workspace", (engine) => {
     );
   });
 
+  it("a lift leaves a budget paused that was paused", async () => {
+    const id = await created({ name: "b" });
+    const send = async (path: string, body?: unknown) =>
+      assert.equal((await rig.call("POST", `${base}/${id}${path}`, admin.token, body)).status, 204);
+    const marks = async () => {
+      const [{ paused, lifted_until }] = await list();
+      return [paused, lifted_until !== null];
+    };
+    await send("/pause");
+    await send("/lift", { minutes: 60, reason: null });
+    assert.deepEqual(await marks(), [true, true]);
+    await send("/resume");
+    assert.deepEqual(await marks(), [false, false]);
+    const kinds = (await auditOf(rig, workspace.id)).map(([kind]) => kind);
+    assert.deepEqual(kinds, ["budget_created", "budget_paused", "budget_lifted", "budget_resumed"]);
+  });
+
   it("budgets of another workspace are not found", async () => {
     const id = await created({ name: "b" });
     const other = await rig.addWorkspace({ plan: "team" });
