@@ -1,30 +1,20 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import type { StoredRequest } from "../../daemon/store/port/records.ts";
-import { createParentProxy, type ParentProxy } from "../simulation/mod.ts";
-import { createAgentAnswers, START_TWO } from "./agent-answers.rig.ts";
+import { START_TWO } from "./agent-answers.rig.ts";
 import {
-  createHome,
-  type MeterProcess,
-  meterWords,
-  onNodeOnly,
-  removeHome,
-  runProgram,
-  simulationConfig,
-  startMeter,
-  waitFor,
-} from "./meter-process.rig.ts";
-import { createScriptedProvider, type ScriptedProvider } from "./scripted-provider.rig.ts";
-
-/**
- * A folder in which npm has installed agents. They are large and change weekly, so they are not packages of this
- * project.
- */
-const folder = process.env.METER_TEST_AGENTS ?? "";
+  type AgentMeter,
+  agentsFolder,
+  findAgentVersion,
+  readKnownIds,
+  skipWithoutAgents,
+  startAgentMeter,
+  waitForNewRecords,
+  withAgentFolders,
+} from "./agent-runs.rig.ts";
+import { type MeterProcess, meterWords, runProgram, waitFor } from "./meter-process.rig.ts";
+import type { ScriptedProvider } from "./scripted-provider.rig.ts";
 
 /** How long an agent may take to start and make a few calls, in milliseconds. */
 const AGENT_TIMEOUT_MS = 120_000;
@@ -117,29 +107,16 @@ const AGENTS: readonly Agent[] = [
   },
 ];
 
-const skip = onNodeOnly || (folder === "" && "METER_TEST_AGENTS names no folder with agents from npm");
-
-describe("the sessions of real agents", { skip }, () => {
+describe("the sessions of real agents", { skip: skipWithoutAgents }, () => {
+  let started: AgentMeter;
   let provider: ScriptedProvider;
-  let parent: ParentProxy;
   let meter: MeterProcess;
 
   before(async () => {
-    provider = await createScriptedProvider(
-      ["api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com", "chatgpt.com"],
-      createAgentAnswers(),
-    );
-    parent = await createParentProxy(provider);
-    meter = await startMeter(
-      createHome(simulationConfig(parent, provider, ["[telemetry]", "receive = true"])),
-    );
+    started = await startAgentMeter(["[telemetry]", "receive = true"]);
+    ({ provider, meter } = started);
   });
-  after(async () => {
-    await meter?.stop();
-    await parent?.close();
-    provider?.close();
-    if (meter !== undefined) removeHome(meter.home);
-  });
+  after(() => started?.close());
 
   /** Checks that the agent's log and its reports agree with what was metered: each call that did not fail. */
   async function compareWitnesses(home: string): Promise<void> {
@@ -161,35 +138,31 @@ describe("the sessions of real agents", { skip }, () => {
 
   /** Runs an agent until it exits, and returns the records of its calls with usage. */
   async function run({ program, words, env, reports }: Agent): Promise<StoredRequest[]> {
-    const [home, cwd] = ["agent-home-", "agent-work-"].map((name) => mkdtempSync(join(tmpdir(), name)));
-    const known = new Set((await meter.rows()).map(({ requestId }) => requestId));
+    const known = await readKnownIds(meter);
     const sentBefore = provider.requests.length;
-    try {
+    await withAgentFolders(async (home, cwd) => {
       const { code, stderr } = await runProgram(
-        [...meterWords, "run", "--telemetry", "--", join(folder, "node_modules", ".bin", program), ...words],
-        { ...(cwd !== undefined && { cwd }), env: { ...env, HOME: home, METER_HOME: meter.home, CI: "1" } },
+        [
+          ...[...meterWords, "run", "--telemetry", "--"],
+          ...[join(agentsFolder, "node_modules", ".bin", program), ...words],
+        ],
+        { cwd, env: { ...env, HOME: home, METER_HOME: meter.home, CI: "1" } },
       );
       assert.equal(code, 0, stderr.slice(-500));
-      if (reports === true) await compareWitnesses(home ?? "");
-    } finally {
-      for (const each of [home, cwd]) rmSync(each ?? "", { recursive: true, force: true });
-    }
-    assert.ok(provider.requests.length > sentBefore);
-    return waitFor("its records", async () => {
-      const rows = (await meter.rows()).filter(({ requestId }) => !known.has(requestId));
-      const isFinal = rows.every(({ attributionDueAt }) => attributionDueAt === undefined);
-      return rows.length > 0 && isFinal && rows.filter(({ tokensComplete }) => tokensComplete);
+      if (reports === true) await compareWitnesses(home);
     });
+    assert.ok(provider.requests.length > sentBefore);
+    const rows = await waitForNewRecords(meter, known);
+    return rows.filter(({ tokensComplete }) => tokensComplete);
   }
 
   for (const agent of AGENTS) {
-    const manifest = join(folder, "node_modules", agent.package, "package.json");
-    const missing = !existsSync(manifest) && `${agent.package} is not installed in METER_TEST_AGENTS`;
+    const version = findAgentVersion(agent.package);
+    const missing = version === null && `${agent.package} is not installed in METER_TEST_AGENTS`;
     it(`of ${agent.program} are right, with ${agent.agents} sub-agents`, {
       skip: missing,
       timeout: AGENT_TIMEOUT_MS,
     }, async () => {
-      const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
       const rows = await run(agent);
       const [sessionId, ...others] = new Set(rows.map((row) => row.sessionId));
       assert.deepEqual(others, []);

@@ -1,29 +1,20 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import type { BudgetView } from "../../daemon/budgets/budget-views.ts";
 import type { StoredRequest } from "../../daemon/store/port/records.ts";
-import { createParentProxy, type ParentProxy } from "../simulation/mod.ts";
-import { createAgentAnswers } from "./agent-answers.rig.ts";
 import {
-  createHome,
-  type Finished,
-  type MeterProcess,
-  meterWords,
-  onNodeOnly,
-  removeHome,
-  runProgram,
-  simulationConfig,
-  startMeter,
-  waitFor,
-} from "./meter-process.rig.ts";
-import { createScriptedProvider, type ScriptedProvider } from "./scripted-provider.rig.ts";
-
-/** A folder in which npm has installed clients, as in `agents.test.ts`. */
-const folder = process.env.METER_TEST_AGENTS ?? "";
+  type AgentMeter,
+  agentsFolder,
+  findAgentVersion,
+  readKnownIds,
+  skipWithoutAgents,
+  startAgentMeter,
+  waitForNewRecords,
+  withAgentFolders,
+} from "./agent-runs.rig.ts";
+import { type MeterProcess, meterWords, runProgram, waitFor } from "./meter-process.rig.ts";
 
 /** How often each client is run. */
 const ROUNDS = Number(process.env.METER_TEST_ROUNDS ?? 1);
@@ -190,21 +181,13 @@ interface RefusedRun {
   readonly output: string;
 }
 
-const skip = onNodeOnly || (folder === "" && "METER_TEST_AGENTS names no folder with clients from npm");
-
-describe("real clients whose budget is used up", { skip }, () => {
-  let provider: ScriptedProvider;
-  let parent: ParentProxy;
+describe("real clients whose budget is used up", { skip: skipWithoutAgents }, () => {
+  let started: AgentMeter;
   let meter: MeterProcess;
 
   before(async () => {
-    provider = await createScriptedProvider(
-      ["api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com", "chatgpt.com"],
-      createAgentAnswers(),
-      { webSockets: true },
-    );
-    parent = await createParentProxy(provider);
-    meter = await startMeter(createHome(simulationConfig(parent, provider)));
+    started = await startAgentMeter([], { webSockets: true });
+    meter = started.meter;
     const { code, stderr } = await meter.run([
       "budget",
       "set",
@@ -216,12 +199,7 @@ describe("real clients whose budget is used up", { skip }, () => {
     ]);
     assert.equal(code, 0, stderr);
   });
-  after(async () => {
-    await meter?.stop();
-    await parent?.close();
-    provider?.close();
-    if (meter !== undefined) removeHome(meter.home);
-  });
+  after(() => started?.close());
 
   const letThrough = async (): Promise<number> => {
     const { budgets } = JSON.parse((await meter.run(["budget", "list", "--json"])).stdout) as {
@@ -233,50 +211,39 @@ describe("real clients whose budget is used up", { skip }, () => {
 
   /** Runs a client until it ends. Null: on a busy machine, a call was sent because its decision came too late. */
   async function run({ program, env }: Client): Promise<RefusedRun | null> {
-    const [home = "", cwd = ""] = ["client-home-", "client-work-"].map((name) =>
-      mkdtempSync(join(tmpdir(), name)),
-    );
-    const known = new Set((await meter.rows()).map(({ requestId }) => requestId));
-    const went = await letThrough();
-    const started = Date.now();
-    let finished: Finished;
-    try {
-      const words =
-        typeof program === "string"
-          ? [process.execPath, "--input-type=module", "-e", program]
-          : [join(folder, "node_modules", ".bin", program[0] ?? ""), ...program.slice(1)];
-      finished = await runProgram([...meterWords, "run", "--", ...words], {
+    const known = await readKnownIds(meter);
+    const letThroughBefore = await letThrough();
+    const startedAt = Date.now();
+    const words =
+      typeof program === "string"
+        ? [process.execPath, "--input-type=module", "-e", program]
+        : [join(agentsFolder, "node_modules", ".bin", program[0] ?? ""), ...program.slice(1)];
+    const finished = await withAgentFolders((home, cwd) =>
+      runProgram([...meterWords, "run", "--", ...words], {
         // An SDK is found from the folder in which npm installed it.
-        cwd: typeof program === "string" ? folder : cwd,
+        cwd: typeof program === "string" ? agentsFolder : cwd,
         env: { ...env, HOME: home, METER_HOME: meter.home, CI: "1" },
-      });
-    } finally {
-      for (const each of [home, cwd]) rmSync(each, { recursive: true, force: true });
-    }
-    const ended = Date.now();
-    if ((await letThrough()) > went) return null;
-    const rows = await waitFor("its records", async () => {
-      const added = (await meter.rows()).filter(({ requestId }) => !known.has(requestId));
-      const isFinal = added.every(({ attributionDueAt }) => attributionDueAt === undefined);
-      return added.length > 0 && isFinal && added;
-    }).catch((): StoredRequest[] => []);
+      }),
+    );
+    const endedAt = Date.now();
+    if ((await letThrough()) > letThroughBefore) return null;
+    const rows = await waitForNewRecords(meter, known).catch((): StoredRequest[] => []);
     const times = rows.map(({ requestedAt }) => requestedAt);
     return {
       refused: rows.filter(({ blockedBy }) => blockedBy === "agents").length,
-      before: (Math.min(...times) - started) / 1_000,
-      after: (ended - Math.max(...times)) / 1_000,
+      before: (Math.min(...times) - startedAt) / 1_000,
+      after: (endedAt - Math.max(...times)) / 1_000,
       output: finished.stdout + finished.stderr,
     };
   }
 
   for (const client of CLIENTS) {
-    const manifest = join(folder, "node_modules", client.package, "package.json");
-    const missing = !existsSync(manifest) && `${client.package} is not installed in METER_TEST_AGENTS`;
+    const version = findAgentVersion(client.package);
+    const missing = version === null && `${client.package} is not installed in METER_TEST_AGENTS`;
     it(`${client.name} makes no call twice, shows the message and ends`, {
       skip: missing,
       timeout: CLIENT_TIMEOUT_MS * ROUNDS,
     }, async (test) => {
-      const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
       for (let round = 0; round < ROUNDS; round += 1) {
         const result = await waitFor(
           "a run in which every call was decided in time",
