@@ -1,7 +1,13 @@
 import { Command, Option } from "clipanion";
 import { COMMIT } from "../../program/git-filters.ts";
 import { MeterCommand } from "../../program/meter-command.ts";
-import { FROM, SINCE, TO } from "../../program/period-options.ts";
+import {
+  costJsonOption,
+  fromOption,
+  sinceOption,
+  toOption,
+  utcOption,
+} from "../../program/report-options.ts";
 
 export class CostCommand extends MeterCommand {
   static override paths = [["cost"]];
@@ -22,13 +28,11 @@ export class CostCommand extends MeterCommand {
   branch = Option.String("--branch", { description: "Only calls from this Git branch" });
   commit = Option.String("--commit", { description: COMMIT });
   pr = Option.String("--pr", { description: "Only calls of the pull request with this number" });
-  since = Option.String("--since", { description: SINCE });
-  from = Option.String("--from", { description: FROM });
-  to = Option.String("--to", { description: TO });
-  utc = Option.Boolean("--utc", false, { description: "Use days in UTC" });
-  json = Option.Boolean("--json", false, {
-    description: "Print JSON, with money in pico-USD as decimal strings",
-  });
+  since = sinceOption();
+  from = fromOption();
+  to = toOption();
+  utc = utcOption();
+  json = costJsonOption();
 
   protected override async perform(): Promise<void> {
     const { printCost } = await import("./print-cost.ts");

@@ -1,6 +1,6 @@
 import { Command, Option } from "clipanion";
 import { MeterCommand } from "../../program/meter-command.ts";
-import { FROM, SINCE, TO } from "../../program/period-options.ts";
+import { fromOption, sinceOption, toOption, utcOption } from "../../program/report-options.ts";
 
 export class CoverageCommand extends MeterCommand {
   static override paths = [["coverage"]];
@@ -18,10 +18,10 @@ export class CoverageCommand extends MeterCommand {
     ],
   });
 
-  since = Option.String("--since", { description: SINCE });
-  from = Option.String("--from", { description: FROM });
-  to = Option.String("--to", { description: TO });
-  utc = Option.Boolean("--utc", false, { description: "Use days in UTC" });
+  since = sinceOption();
+  from = fromOption();
+  to = toOption();
+  utc = utcOption();
   json = Option.Boolean("--json", false, { description: "Print JSON" });
 
   protected override async perform(): Promise<void> {

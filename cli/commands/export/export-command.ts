@@ -1,6 +1,6 @@
 import { Command, Option } from "clipanion";
 import { MeterCommand } from "../../program/meter-command.ts";
-import { FROM, SINCE, TO } from "../../program/period-options.ts";
+import { fromOption, sinceOption, toOption, utcOption } from "../../program/report-options.ts";
 import { FORMAT_NAMES } from "./formats.ts";
 
 export class ExportCommand extends MeterCommand {
@@ -28,13 +28,13 @@ export class ExportCommand extends MeterCommand {
 
   format = Option.String("--format", "jsonl", { description: `One of ${FORMAT_NAMES.join(", ")}` });
   output = Option.String("--output,-o", { description: "The file to write; otherwise standard output" });
-  since = Option.String("--since", { description: SINCE });
-  from = Option.String("--from", { description: FROM });
-  to = Option.String("--to", { description: TO });
+  since = sinceOption();
+  from = fromOption();
+  to = toOption();
   project = Option.String("--project", { description: "Only this project" });
   model = Option.String("--model", { description: "Only this model" });
   provider = Option.String("--provider", { description: "Only this provider" });
-  utc = Option.Boolean("--utc", false, { description: "Use days in UTC" });
+  utc = utcOption();
 
   protected override async perform(): Promise<void> {
     const { exportRequests } = await import("./export-requests.ts");

@@ -1,5 +1,6 @@
 import { Command, Option } from "clipanion";
 import { MeterCommand } from "../../program/meter-command.ts";
+import { costJsonOption } from "../../program/report-options.ts";
 
 export class ImportCommand extends MeterCommand {
   static override paths = [["import"]];
@@ -26,9 +27,7 @@ export class ImportCommand extends MeterCommand {
   dryRun = Option.Boolean("--dry-run", false, {
     description: "Show what would be imported, without importing it",
   });
-  json = Option.Boolean("--json", false, {
-    description: "Print JSON, with money in pico-USD as decimal strings",
-  });
+  json = costJsonOption();
 
   protected override async perform(): Promise<number> {
     const { importAgentLogs } = await import("./import-agent-logs.ts");

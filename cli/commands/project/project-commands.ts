@@ -1,6 +1,12 @@
 import { Command, Option } from "clipanion";
 import { MeterCommand } from "../../program/meter-command.ts";
-import { FROM, SINCE, TO } from "../../program/period-options.ts";
+import {
+  costJsonOption,
+  fromOption,
+  sinceOption,
+  toOption,
+  utcOption,
+} from "../../program/report-options.ts";
 
 export class ProjectSetCommand extends MeterCommand {
   static override paths = [["project"]];
@@ -39,9 +45,7 @@ export class ProjectListCommand extends MeterCommand {
     examples: [["List all projects", "meter project list"]],
   });
 
-  json = Option.Boolean("--json", false, {
-    description: "Print JSON, with money in pico-USD as decimal strings",
-  });
+  json = costJsonOption();
 
   protected override async perform(): Promise<void> {
     const { listProjects } = await import("./list-projects.ts");
@@ -66,10 +70,10 @@ export class ProjectReassignCommand extends MeterCommand {
     ],
   });
 
-  since = Option.String("--since", { description: SINCE });
-  from = Option.String("--from", { description: FROM });
-  to = Option.String("--to", { description: TO });
-  utc = Option.Boolean("--utc", false, { description: "Use days in UTC" });
+  since = sinceOption();
+  from = fromOption();
+  to = toOption();
+  utc = utcOption();
   dryRun = Option.Boolean("--dry-run", false, { description: "Show what would be moved, without moving it" });
   undo = Option.Boolean("--undo", false, { description: "Undo the last move" });
   projects = Option.Rest();

@@ -1,6 +1,12 @@
 import { Command, Option } from "clipanion";
 import { MeterCommand } from "../../program/meter-command.ts";
-import { FROM, SINCE, TO } from "../../program/period-options.ts";
+import {
+  costJsonOption,
+  fromOption,
+  sinceOption,
+  toOption,
+  utcOption,
+} from "../../program/report-options.ts";
 
 export class RecomputeCostsCommand extends MeterCommand {
   static override paths = [["recompute-costs"]];
@@ -18,13 +24,11 @@ export class RecomputeCostsCommand extends MeterCommand {
   });
 
   dryRun = Option.Boolean("--dry-run", false, { description: "Show what would change, without changing it" });
-  since = Option.String("--since", { description: SINCE });
-  from = Option.String("--from", { description: FROM });
-  to = Option.String("--to", { description: TO });
-  utc = Option.Boolean("--utc", false, { description: "Use days in UTC" });
-  json = Option.Boolean("--json", false, {
-    description: "Print JSON, with money in pico-USD as decimal strings",
-  });
+  since = sinceOption();
+  from = fromOption();
+  to = toOption();
+  utc = utcOption();
+  json = costJsonOption();
 
   protected override async perform(): Promise<void> {
     const { recomputeStoredCosts } = await import("./recompute-stored-costs.ts");

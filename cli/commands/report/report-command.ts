@@ -1,7 +1,13 @@
 import { Command, Option } from "clipanion";
 import { COMMIT } from "../../program/git-filters.ts";
 import { MeterCommand } from "../../program/meter-command.ts";
-import { FROM, SINCE, TO } from "../../program/period-options.ts";
+import {
+  costJsonOption,
+  fromOption,
+  sinceOption,
+  toOption,
+  utcOption,
+} from "../../program/report-options.ts";
 import { groupings } from "./groupings.ts";
 
 export class ReportCommand extends MeterCommand {
@@ -30,9 +36,9 @@ export class ReportCommand extends MeterCommand {
   by = Option.String("--by", "project", {
     description: `Group by one or two (with a comma) of ${groupings.join(", ")}`,
   });
-  since = Option.String("--since", { description: SINCE });
-  from = Option.String("--from", { description: FROM });
-  to = Option.String("--to", { description: TO });
+  since = sinceOption();
+  from = fromOption();
+  to = toOption();
   project = Option.String("--project", { description: "Only this project" });
   model = Option.String("--model", { description: "Only this model" });
   provider = Option.String("--provider", { description: "Only this provider" });
@@ -40,10 +46,8 @@ export class ReportCommand extends MeterCommand {
   branch = Option.String("--branch", { description: "Only calls from this Git branch" });
   commit = Option.String("--commit", { description: COMMIT });
   pr = Option.String("--pr", { description: "Only calls of the pull request with this number" });
-  utc = Option.Boolean("--utc", false, { description: "Use days in UTC" });
-  json = Option.Boolean("--json", false, {
-    description: "Print JSON, with money in pico-USD as decimal strings",
-  });
+  utc = utcOption();
+  json = costJsonOption();
   csv = Option.Boolean("--csv", false, { description: "Print CSV (RFC 4180)" });
 
   protected override async perform(): Promise<void> {

@@ -2,7 +2,7 @@ import { Command, Option } from "clipanion";
 import { BILLING_MODES } from "../../../core/values/record-fields.ts";
 import { STATUS_NAMES } from "../../../daemon/store/request-status.ts";
 import { MeterCommand } from "../../program/meter-command.ts";
-import { FROM, SINCE, TO } from "../../program/period-options.ts";
+import { costJsonOption, fromOption, sinceOption, toOption } from "../../program/report-options.ts";
 
 export class RequestsCommand extends MeterCommand {
   static override paths = [["requests"]];
@@ -21,9 +21,9 @@ export class RequestsCommand extends MeterCommand {
     ],
   });
 
-  since = Option.String("--since", { description: SINCE });
-  from = Option.String("--from", { description: FROM });
-  to = Option.String("--to", { description: TO });
+  since = sinceOption();
+  from = fromOption();
+  to = toOption();
   project = Option.String("--project", { description: "Only this project" });
   model = Option.String("--model", { description: "Only this model" });
   provider = Option.String("--provider", { description: "Only this provider" });
@@ -33,9 +33,7 @@ export class RequestsCommand extends MeterCommand {
   limit = Option.String("--limit", { description: "At most this many requests (default 30)" });
   before = Option.String("--before", { description: "The cursor of the next page" });
   utc = Option.Boolean("--utc", false, { description: "Use days and times in UTC" });
-  json = Option.Boolean("--json", false, {
-    description: "Print JSON, with money in pico-USD as decimal strings",
-  });
+  json = costJsonOption();
   csv = Option.Boolean("--csv", false, { description: "Print CSV (RFC 4180)" });
 
   protected override async perform(): Promise<void> {

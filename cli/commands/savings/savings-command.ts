@@ -1,6 +1,12 @@
 import { Command, Option } from "clipanion";
 import { MeterCommand } from "../../program/meter-command.ts";
-import { FROM, SINCE, TO } from "../../program/period-options.ts";
+import {
+  costJsonOption,
+  fromOption,
+  sinceOption,
+  toOption,
+  utcOption,
+} from "../../program/report-options.ts";
 
 export class SavingsCommand extends MeterCommand {
   static override paths = [["savings"]];
@@ -20,13 +26,11 @@ export class SavingsCommand extends MeterCommand {
 
   project = Option.String("--project", { description: "Only calls of this project" });
   model = Option.String("--model", { description: "Only calls of this model" });
-  since = Option.String("--since", { description: SINCE });
-  from = Option.String("--from", { description: FROM });
-  to = Option.String("--to", { description: TO });
-  utc = Option.Boolean("--utc", false, { description: "Use days in UTC" });
-  json = Option.Boolean("--json", false, {
-    description: "Print JSON, with money in pico-USD as decimal strings",
-  });
+  since = sinceOption();
+  from = fromOption();
+  to = toOption();
+  utc = utcOption();
+  json = costJsonOption();
 
   protected override async perform(): Promise<void> {
     const { printSavings } = await import("./print-savings.ts");

@@ -1,8 +1,7 @@
 import { Command, Option } from "clipanion";
 import { MeterCommand } from "../../program/meter-command.ts";
-import { FROM, SINCE, TO } from "../../program/period-options.ts";
+import { costJsonOption, fromOption, sinceOption, toOption } from "../../program/report-options.ts";
 
-const JSON_OPTION = { description: "Print JSON, with money in pico-USD as decimal strings" };
 const CSV_OPTION = { description: "Print CSV (RFC 4180)" };
 const UTC_OPTION = { description: "Use days and times in UTC" };
 
@@ -22,13 +21,13 @@ export class SessionsCommand extends MeterCommand {
     ],
   });
 
-  since = Option.String("--since", { description: SINCE });
-  from = Option.String("--from", { description: FROM });
-  to = Option.String("--to", { description: TO });
+  since = sinceOption();
+  from = fromOption();
+  to = toOption();
   project = Option.String("--project", { description: "Only sessions with calls of this project" });
   limit = Option.String("--limit", { description: "At most this many sessions (default 20)" });
   utc = Option.Boolean("--utc", false, UTC_OPTION);
-  json = Option.Boolean("--json", false, JSON_OPTION);
+  json = costJsonOption();
   csv = Option.Boolean("--csv", false, CSV_OPTION);
 
   protected override async perform(): Promise<void> {
@@ -56,7 +55,7 @@ export class SessionCommand extends MeterCommand {
   id = Option.String({ name: "id" });
   agents = Option.Boolean("--agents", false, { description: "Show the agents without their calls" });
   utc = Option.Boolean("--utc", false, UTC_OPTION);
-  json = Option.Boolean("--json", false, JSON_OPTION);
+  json = costJsonOption();
   csv = Option.Boolean("--csv", false, CSV_OPTION);
 
   protected override async perform(): Promise<void> {

@@ -1,5 +1,6 @@
 import { Command, Option } from "clipanion";
 import { MeterCommand } from "../../../program/meter-command.ts";
+import { costJsonOption } from "../../../program/report-options.ts";
 
 export class CloudReconcileCommand extends MeterCommand {
   static override paths = [["cloud", "reconcile"]];
@@ -18,9 +19,7 @@ export class CloudReconcileCommand extends MeterCommand {
 
   from = Option.String("--from", { description: "The first day in UTC (default 30 days back)" });
   to = Option.String("--to", { description: "The last day in UTC (default today)" });
-  json = Option.Boolean("--json", false, {
-    description: "Print JSON, with money in pico-USD as decimal strings",
-  });
+  json = costJsonOption();
 
   protected override async perform(): Promise<number> {
     const { reconcileTotals } = await import("./reconcile-totals.ts");

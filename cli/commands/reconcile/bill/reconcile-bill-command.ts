@@ -1,5 +1,6 @@
 import { Command, Option } from "clipanion";
 import { MeterCommand } from "../../../program/meter-command.ts";
+import { costJsonOption } from "../../../program/report-options.ts";
 
 export class ReconcileBillCommand extends MeterCommand {
   static override paths = [["reconcile", "bill"]];
@@ -28,9 +29,7 @@ export class ReconcileBillCommand extends MeterCommand {
   });
   project = Option.String("--project", { description: "Only requests of this project" });
   all = Option.Boolean("--all", false, { description: "Also show what agrees" });
-  json = Option.Boolean("--json", false, {
-    description: "Print JSON, with money in pico-USD as decimal strings",
-  });
+  json = costJsonOption();
 
   protected override async perform(): Promise<number> {
     const { reconcileBill } = await import("./reconcile-bill.ts");

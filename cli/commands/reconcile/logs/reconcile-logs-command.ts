@@ -1,6 +1,6 @@
 import { Command, Option } from "clipanion";
 import { MeterCommand } from "../../../program/meter-command.ts";
-import { SINCE } from "../../../program/period-options.ts";
+import { costJsonOption, sinceOption, utcOption } from "../../../program/report-options.ts";
 
 export class ReconcileLogsCommand extends MeterCommand {
   static override paths = [["reconcile", "logs"]];
@@ -18,13 +18,11 @@ export class ReconcileLogsCommand extends MeterCommand {
     ],
   });
 
-  since = Option.String("--since", { description: `${SINCE} (default 7d)` });
+  since = sinceOption("7d");
   session = Option.String("--session", { description: "Only the session whose id begins with this" });
   all = Option.Boolean("--all", false, { description: "Also show what agrees" });
-  utc = Option.Boolean("--utc", false, { description: "Use days in UTC" });
-  json = Option.Boolean("--json", false, {
-    description: "Print JSON, with money in pico-USD as decimal strings",
-  });
+  utc = utcOption();
+  json = costJsonOption();
   csv = Option.Boolean("--csv", false, { description: "Print CSV: one line for each difference" });
 
   protected override async perform(): Promise<number> {
