@@ -10,6 +10,9 @@ import type { RestoreReport } from "../restore.ts";
 
 const category = "Backup";
 
+/** What a withdrawal is, by example. */
+const WITHDRAWALS = "erased prompts, deleted accounts, revoked keys";
+
 export class BackupCommand extends CloudCommand {
   static override paths = [["backup"]];
   static override usage = Command.Usage({
@@ -122,7 +125,7 @@ export class RestoreCommand extends CloudCommand {
   protected override async perform(): Promise<number> {
     if ((this.withdrawals === undefined) === !this.withoutWithdrawals) {
       throw new CommandFailure(
-        "Name the list of what was withdrawn after the backup (erased prompts, deleted accounts, revoked keys): --withdrawals <file>\nWithout such a list: --without-withdrawals",
+        `Name the list of what was withdrawn after the backup (${WITHDRAWALS}): --withdrawals <file>\nWithout such a list: --without-withdrawals`,
         cloudExitCodes.usage,
       );
     }
@@ -162,7 +165,7 @@ function describeReport(report: RestoreReport, backupAt: string, asOf: string | 
     `Verified ${formatQuantity(report.tables, "table")} (${formatQuantity(report.rows, "row")}): rows and sums are those of the backup.`,
     `Verified the ledgers of ${formatQuantity(report.workspaces, "workspace")} (${formatQuantity(report.ledgerRows, "row")}), up to the heads of the backup.`,
     asOf === null
-      ? "What was withdrawn after the backup is valid again: erased prompts, deleted accounts, revoked keys."
+      ? `What was withdrawn after the backup is valid again: ${WITHDRAWALS}.`
       : `Applied ${formatQuantity(report.withdrawals, "withdrawal")} of the list of ${asOf}. What was withdrawn later is valid again.`,
     ...report.notApplied.map(
       (each) => `Not applied: ${JSON.stringify(each)}. It would leave an organisation without an owner.`,
