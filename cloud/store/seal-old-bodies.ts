@@ -43,9 +43,10 @@ export async function sealOldBodies(
   { maxRequests, isStopped }: { readonly maxRequests: number; readonly isStopped: () => boolean },
 ): Promise<SealedBodies> {
   let [seen, sealed] = [0, 0];
-  for await (const workspaceId of inPages((after) => listWorkspaces(db, after))) {
+  for await (const workspaceId of inPages(db, {}, listWorkspaces)) {
     for (const sides of ALL_SIDES) {
-      for await (const requestId of inPages((after) => listUnsealed(db, workspaceId, sides, after))) {
+      const list: ListIds = (trx, after) => listUnsealed(trx, workspaceId, sides, after);
+      for await (const requestId of inPages(db, { workspaceId }, list)) {
         if (seen >= maxRequests || isStopped()) return { sealed, isUnfinished: true };
         seen += 1;
         sealed += await sealRequest(db, sealing, sides, workspaceId, requestId, now);
@@ -55,53 +56,47 @@ export async function sealOldBodies(
   return { sealed, isUnfinished: false };
 }
 
-/** Yields ids in their order, read in pages. */
-async function* inPages(read: (after: string) => Promise<readonly string[]>): AsyncGenerator<string> {
+/** Lists a page of ids in their order, after an id. */
+type ListIds = (trx: Transaction<CloudSchema>, after: string) => Promise<readonly string[]>;
+
+/** Yields ids in their order. Each page is a transaction of its own. */
+async function* inPages(
+  db: CloudDatabase,
+  scope: { readonly workspaceId?: string },
+  list: ListIds,
+): AsyncGenerator<string> {
   for (let page: readonly string[] = [NIL]; page.length > 0; ) {
-    page = await read(page.at(-1) as string);
+    const after = page.at(-1) as string;
+    page = await inScope(db, scope, (trx) => list(trx, after), "meter_purge");
     yield* page;
   }
 }
 
-async function listWorkspaces(db: CloudDatabase, after: string): Promise<readonly string[]> {
-  return await inScope(
-    db,
-    {},
-    async (trx) => {
-      const rows = await trx
-        .selectFrom("workspace_directory")
-        .select("workspace_id")
-        .where("workspace_id", ">", after)
-        .orderBy("workspace_id")
-        .limit(PAGE_ROWS)
-        .execute();
-      return rows.map(({ workspace_id }) => workspace_id);
-    },
-    "meter_purge",
-  );
+async function listWorkspaces(trx: Transaction<CloudSchema>, after: string): Promise<readonly string[]> {
+  const rows = await trx
+    .selectFrom("workspace_directory")
+    .select("workspace_id")
+    .where("workspace_id", ">", after)
+    .orderBy("workspace_id")
+    .limit(PAGE_ROWS)
+    .execute();
+  return rows.map(({ workspace_id }) => workspace_id);
 }
 
 /** Lists the requests of a workspace with a side in clear. One with several versions is listed once. */
 async function listUnsealed(
-  db: CloudDatabase,
+  trx: Transaction<CloudSchema>,
   workspaceId: string,
   { table, prefix }: Sides,
   after: string,
 ): Promise<readonly string[]> {
   const [body, keyId] = [sql.ref(`${prefix}body`), sql.ref(`${prefix}key_id`)];
-  return await inScope(
-    db,
-    { workspaceId },
-    async (trx) => {
-      const { rows } = await sql<{ id: string }>`
-        select distinct request_id::text as id, request_id from ${sql.table(table)}
-        where workspace_id = ${workspaceId}::uuid and ${body} is not null and ${keyId} is null
-          and request_id > ${after}::uuid
-        order by request_id limit ${sql.lit(PAGE_ROWS)}`.execute(trx);
-      return rows.map(({ id }) => id);
-    },
-    "meter_purge",
-  );
+  const { rows } = await sql<{ id: string }>`
+    select distinct request_id::text as id, request_id from ${sql.table(table)}
+    where workspace_id = ${workspaceId}::uuid and ${body} is not null and ${keyId} is null
+      and request_id > ${after}::uuid
+    order by request_id limit ${sql.lit(PAGE_ROWS)}`.execute(trx);
+  return rows.map(({ id }) => id);
 }
 
 /** Encrypts a request's sides of one table, with the key of the request's owner. Returns how many. */
