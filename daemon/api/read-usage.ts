@@ -1,7 +1,7 @@
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import {
-  findRunningGaps,
-  measureGaps,
+  findStoppedTimes,
+  measureStoppedMs,
   type RunningTime,
 } from "../../core/metering/coverage/running-times.ts";
 import { REPEATS_SEARCHED, savingsQuery } from "../../core/pricing/savings/answer-savings.ts";
@@ -56,8 +56,8 @@ export async function readUsageAnswer(
   const data = await store.reports.readUsage(planned.plan, turn);
   const { period, buckets } = planned.plan;
   const coverage = readCoverage(ports, period);
-  const gaps = buckets.length === 0 ? null : readStopped(ports, period);
-  const stoppedMs = gaps === null ? null : measureGaps(gaps, buckets);
+  const stopped = buckets.length === 0 ? null : readStopped(ports, period);
+  const stoppedMs = stopped === null ? null : measureStoppedMs(stopped, buckets);
   return { ok: true, value: answerUsage(planned.plan, { ...data, coverage, stoppedMs }, { notices }) };
 }
 
@@ -157,7 +157,7 @@ function zoneOf({ tz }: UsageQuery): ZoneCalendar {
 /** Reads when the daemon did not run; null if no run of it is known. */
 export function readStopped({ store }: Pick<UsagePorts, "store">, period: RunningTime): RunningTime[] | null {
   const runs = store.coverage.readRuns(period);
-  return runs.length === 0 ? null : findRunningGaps(runs, period);
+  return runs.length === 0 ? null : findStoppedTimes(runs, period);
 }
 
 /** Reads the coverage of a period. */

@@ -2,7 +2,7 @@ import type { Banner } from "../../core/delivery/banner/status-banner.ts";
 import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
 import type { CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
-import { measureGaps, type RunningTime } from "../../core/metering/coverage/running-times.ts";
+import { measureStoppedMs, type RunningTime } from "../../core/metering/coverage/running-times.ts";
 import {
   addProviderCommand,
   describeAddedHost,
@@ -25,7 +25,7 @@ const DEFAULT_AUTHORITY_FILE = "<meter_home>/ca/ca.pem";
 export async function readCoverage(ports: ApiPorts, view: View): Promise<CoverageAnswer> {
   const { store, clock } = ports;
   const { from, to, words } = readLocalPeriod(view, clock.now());
-  const gaps = readStopped(ports, { from, to });
+  const stopped = readStopped(ports, { from, to });
   const summary = summariseCoverage(store.coverage.read({ from, to }));
   const { unlisted, added } = splitAddedHosts(summary.unlisted, ports.isKnownHost ?? (() => false));
   const tasks: CoverageTask[] = [
@@ -42,9 +42,9 @@ export async function readCoverage(ports: ApiPorts, view: View): Promise<Coverag
   ];
   return {
     summary,
-    buckets: readBuckets(ports, { from, to }, gaps),
+    buckets: readBuckets(ports, { from, to }, stopped),
     gaps: store.coverage.readGaps(coverageGapKinds, { from, to }),
-    stopped: gaps?.toReversed() ?? [],
+    stopped: stopped?.toReversed() ?? [],
     tasks,
     periodWords: words,
     cloud: await readCloud(ports),
@@ -56,11 +56,11 @@ export async function readCoverage(ports: ApiPorts, view: View): Promise<Coverag
 function readBuckets(
   { store }: ApiPorts,
   period: RunningTime,
-  gaps: readonly RunningTime[] | null,
+  stopped: readonly RunningTime[] | null,
 ): readonly CoverageBucket[] {
   const zone = findZone(localZone()) ?? findZone("UTC");
   const times = zone === null ? [] : cutCoverageTime(period, zone);
-  const stopped = gaps === null ? [] : measureGaps(gaps, times);
+  const stoppedMs = stopped === null ? [] : measureStoppedMs(stopped, times);
   const counts = times.map((): CoverageTotal[] => []);
   let bucket = 0;
   for (const { at, kind, count } of store.coverage.readTimes(period)) {
@@ -69,7 +69,7 @@ function readBuckets(
   }
   return times.map((time, at) => {
     const { metered, seen } = summariseCoverage(counts[at] ?? []);
-    return { ...time, metered, seen, stoppedMs: stopped[at] ?? null };
+    return { ...time, metered, seen, stoppedMs: stoppedMs[at] ?? null };
   });
 }
 

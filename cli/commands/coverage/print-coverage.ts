@@ -5,7 +5,7 @@ import {
   describeCoverageCount,
   summariseCoverage,
 } from "../../../core/metering/coverage/coverage-summary.ts";
-import { findRunningGaps, type RunningTime } from "../../../core/metering/coverage/running-times.ts";
+import { findStoppedTimes, type RunningTime } from "../../../core/metering/coverage/running-times.ts";
 import {
   addProviderCommand,
   describeAddedHost,
@@ -38,7 +38,7 @@ export async function printCoverage(context: CommandContext, options: PrintCover
     const summary = summariseCoverage(store.coverage.read(period));
     const gaps = store.coverage.readGaps(coverageGapKinds, period);
     const isKnown = await readKnownHosts(context, summary.unlisted);
-    const stopped = findRunningGaps(store.coverage.readRuns(period), period).toReversed();
+    const stopped = findStoppedTimes(store.coverage.readRuns(period), period).toReversed();
     if (options.json) context.printJson(toJson(summary, gaps, stopped, isKnown));
     else context.print(renderCoverage({ summary, gaps, stopped }, isKnown, context.width));
   });

@@ -1,4 +1,4 @@
-import { measureGaps } from "../../../core/metering/coverage/running-times.ts";
+import { measureStoppedMs } from "../../../core/metering/coverage/running-times.ts";
 import { cutCoverageTime } from "../../../core/pricing/view/time-buckets.ts";
 import { findZone } from "../../../core/values/zone.ts";
 import { formatInstant, formatInstantOrNull } from "../../../core/wire/instant.ts";
@@ -33,8 +33,8 @@ export const coverageHandlers = {
       readCoverage(parts.db, workspace.workspaceId, { from, to }, "all"),
       sumCoverageBuckets(parts.db, workspace.workspaceId, buckets),
     ]);
-    const gaps = findStopped(machines, { from, to });
-    const stopped = gaps === null ? [] : measureGaps(gaps, buckets);
+    const stopped = findStopped(machines, { from, to });
+    const stoppedMs = stopped === null ? [] : measureStoppedMs(stopped, buckets);
     return answer(200, {
       ...stated,
       ...sumMachines(machines),
@@ -42,7 +42,7 @@ export const coverageHandlers = {
       buckets: buckets.map((bucket, at) => ({
         ...{ from: formatInstant(bucket.from), to: formatInstant(bucket.to), label: bucket.label },
         ...{ metered: sums[at]?.metered ?? 0, seen: sums[at]?.seen ?? 0 },
-        stopped_ms: stopped[at] ?? null,
+        stopped_ms: stoppedMs[at] ?? null,
       })),
     });
   },
@@ -58,7 +58,7 @@ const toMachine = ({
   metered,
   seen,
   counts,
-  gaps,
+  stopped,
 }: StoredCoverage) => ({
   machine_id: machineId,
   machine_name: name,
@@ -74,5 +74,5 @@ const toMachine = ({
     count,
     last_seen_at: formatInstant(lastSeenAt),
   })),
-  gaps: gaps.map(({ from, to }) => ({ from: formatInstant(from), to: formatInstant(to) })),
+  gaps: stopped.map(({ from, to }) => ({ from: formatInstant(from), to: formatInstant(to) })),
 });

@@ -1,5 +1,5 @@
 import { summariseCoverage } from "../../../core/metering/coverage/coverage-summary.ts";
-import { measureGaps } from "../../../core/metering/coverage/running-times.ts";
+import { measureStoppedMs } from "../../../core/metering/coverage/running-times.ts";
 import { REPEATS_SEARCHED, savingsQuery } from "../../../core/pricing/savings/answer-savings.ts";
 import { answerUsage, type UsageData } from "../../../core/pricing/view/usage-answer.ts";
 import {
@@ -69,8 +69,8 @@ export async function readUsageAnswer(
   const detail = buckets.length === 0 ? "missing" : "running";
   const machines = await readCoverage(parts.db, workspace.workspaceId, period, detail);
   const coverage = sumCoverage(machines);
-  const gaps = findStopped(machines, period);
-  const stoppedMs = gaps === null ? null : measureGaps(gaps, buckets);
+  const stopped = findStopped(machines, period);
+  const stoppedMs = stopped === null ? null : measureStoppedMs(stopped, buckets);
   return { ok: true, value: answerUsage(plan, { ...data, coverage, stoppedMs }, { nameOf }) };
 }
 

@@ -2,8 +2,8 @@ import { type RawBuilder, sql, type Transaction } from "kysely";
 import type { CoverageKind, CoverageTotal } from "../../../core/metering/coverage/coverage-kinds.ts";
 import { type CoverageState, findCoverageState } from "../../../core/metering/coverage/fleet-coverage.ts";
 import {
-  findRunningGaps,
-  findSharedGaps,
+  findSharedStoppedTimes,
+  findStoppedTimes,
   type RunningTime,
 } from "../../../core/metering/coverage/running-times.ts";
 import { DAY_MS, type Millis } from "../../../core/values/time.ts";
@@ -30,7 +30,8 @@ export interface StoredCoverage {
   readonly metered: number;
   readonly seen: number;
   readonly counts: readonly KindCount[];
-  readonly gaps: readonly RunningTime[];
+  /** When its daemon did not run, though it had run before. */
+  readonly stopped: readonly RunningTime[];
   /** When its daemon ran. */
   readonly runs: readonly RunningTime[];
   /** Whether it had requests whose coverage is not known. */
@@ -73,7 +74,7 @@ export const sumCounts = (machines: readonly Pick<StoredCoverage, "counts">[]): 
 export const findStopped = (machines: readonly StoredCoverage[], span: Span): RunningTime[] | null =>
   machines.some(({ isUnknown }) => isUnknown) || machines.every(({ runs }) => runs.length === 0)
     ? null
-    : findSharedGaps(
+    : findSharedStoppedTimes(
         machines.map(({ runs }) => runs),
         span,
       );
@@ -108,7 +109,7 @@ export async function sumCoverageBuckets(
   }));
 }
 
-/** Reads the coverage of a workspace's machines in a period, by name. With `missing`, there are no running times and no gaps. */
+/** Reads the coverage of a workspace's machines in a period, by name. With `missing`, there are no running and no stopped times. */
 export async function readCoverage(
   db: CloudDatabase,
   workspaceId: string,
@@ -139,7 +140,7 @@ export async function readCoverage(
         ...(sums.get(machineId) ?? { metered: 0, seen: 0 }),
         counts: counts.get(machineId) ?? [],
         runs: runs.get(machineId) ?? [],
-        gaps: findRunningGaps(runs.get(machineId) ?? [], span),
+        stopped: findStoppedTimes(runs.get(machineId) ?? [], span),
         isUnknown: lastDay !== undefined && lastDay >= formatCalendarDate(reportedAt ?? 0),
       };
     });
