@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { printSavingsQuery, UNUSED_KEYS } from "../core/pricing/savings/answer-savings.ts";
+import { printSavingsQuery, UNSUPPORTED_KEYS } from "../core/pricing/savings/answer-savings.ts";
 import { savingsCsv } from "../core/pricing/savings/savings-export.ts";
 import { usageCsv } from "../core/pricing/view/usage-export.ts";
 import {
@@ -278,7 +278,7 @@ const MENU_VALUES = 100;
 /** Shows what could cost less, and what prompt caches saved. */
 async function showSavings(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
   const read = await viewOf(host, SAVINGS_VIEW, parameters);
-  const unused = UNUSED_KEYS.filter((key) => parameters.has(key));
+  const unused = UNSUPPORTED_KEYS.filter((key) => parameters.has(key));
   const view = {
     ...read,
     notices: [...read.notices, ...unused.map((key) => `This page has no “${key}”. It is left out.`)],

@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import { UNUSED_KEYS } from "../../core/pricing/savings/answer-savings.ts";
+import { UNSUPPORTED_KEYS } from "../../core/pricing/savings/answer-savings.ts";
 import { usageCsv, usageMarkdown } from "../../core/pricing/view/usage-export.ts";
 import { parseUsageQuery, type UsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { USAGE_DIMENSIONS } from "../../core/wire/usage.ts";
@@ -58,7 +58,7 @@ async function getUsage(ports: ApiPorts, context: Context): Promise<Response> {
 export async function getSavings(ports: ApiPorts, context: Context): Promise<Response> {
   const query = readQuery(context);
   if (query instanceof Response) return query;
-  const unused = UNUSED_KEYS.find((key) => context.req.query(key) !== undefined);
+  const unused = UNSUPPORTED_KEYS.find((key) => context.req.query(key) !== undefined);
   if (unused === undefined) return json(context, await readSavingsAnswer(ports, query));
   return refuse(context, { code: "invalid_query", detail: `${unused}: There is no such parameter.` });
 }

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { UNUSED_KEYS } from "../../../core/pricing/savings/answer-savings.ts";
+import { UNSUPPORTED_KEYS } from "../../../core/pricing/savings/answer-savings.ts";
 import { usageCsv, usageMarkdown } from "../../../core/pricing/view/usage-export.ts";
 import { parseUsageQuery, type UsageQuery } from "../../../core/pricing/view/usage-query.ts";
 import { USAGE_DIMENSIONS } from "../../../core/wire/usage.ts";
@@ -58,7 +58,7 @@ export const usageHandlers = {
   "GET /v1/workspaces/:ws/savings": async ({ parts, workspace, context, answer }) => {
     const query = readQuery(context);
     if (!query.ok) return query.refusal;
-    const unused = UNUSED_KEYS.find((key) => context.req.query(key) !== undefined);
+    const unused = UNSUPPORTED_KEYS.find((key) => context.req.query(key) !== undefined);
     if (unused !== undefined) return refuse(unused, "There is no such parameter.");
     const savings = await readSavingsAnswer(parts, workspace, query.value);
     return savings.ok ? answer(200, savings.value) : refuseQuery(savings);

@@ -25,8 +25,8 @@ export const savingsQuery = ({ period, tz, bucket, filters }: UsageQuery): Usage
   bucket: bucket === "none" ? "auto" : bucket,
 });
 
-/** The keys of a usage query that have no effect on savings. */
-export const UNUSED_KEYS: readonly string[] = ["by", "then", "metric", "top", "compare"];
+/** The keys of a usage query that savings do not support: the API refuses them, and pages leave them out. */
+export const UNSUPPORTED_KEYS: readonly string[] = ["by", "then", "metric", "top", "compare"];
 
 /** Prints the parts of a query that savings use as the query string of a URL. */
 export const printSavingsQuery = ({ period, tz, bucket, filters }: UsageQuery): string =>
