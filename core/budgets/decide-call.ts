@@ -119,9 +119,9 @@ function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: 
   if (matches === undefined) {
     const missing = neededFacts(budget).filter((key) => call.facts[key] === undefined);
     if (!call.isFinal) return missing;
-    return failOf(budget, missing.some((key) => CALLER_FACTS.has(key)) ? "caller" : "request", now);
+    return applyFailMode(budget, missing.some((key) => CALLER_FACTS.has(key)) ? "caller" : "request", now);
   }
-  if (!each.isKnown) return failOf(budget, "records", now);
+  if (!each.isKnown) return applyFailMode(budget, "records", now);
   const key = sumKey(budget, call.facts);
   const sum = each.sums[key] ?? EMPTY_SUM;
   const bounds = currentBounds(each, now);
@@ -134,12 +134,12 @@ function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: 
   if (spent + inFlight >= budget.limit) return refuse(budget, reason, spent, inFlight, roomOf(), now);
   // What is known leaves room, but the spend of other machines is not known any more.
   if (each.active.fleet !== undefined && isOutdated(each.active.fleet, now))
-    return failOf(budget, "fleet", now, { spent, inFlight });
+    return applyFailMode(budget, "fleet", now, { spent, inFlight });
   if (!budget.reserve) return "allow";
   if (call.bound === undefined && !call.isFinal) return ["bound"];
   const bound = call.bound === undefined ? null : usedOf(budget, { facts: call.facts, ...call.bound });
   // Decision: a call without a bound can't be reserved for, so it is one that can't be decided.
-  if (bound === null) return failOf(budget, "bound", now, { spent, inFlight, periodEnd: roomOf() });
+  if (bound === null) return applyFailMode(budget, "bound", now, { spent, inFlight, periodEnd: roomOf() });
   return spent + inFlight + bound <= budget.limit
     ? "allow"
     : refuse(budget, reason, spent, inFlight, roomOf(), now);
@@ -148,8 +148,8 @@ function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: 
 /** The facts that come from looking up the calling process; the session only if the call states none. */
 const CALLER_FACTS: ReadonlySet<ScopeKey> = new Set(["project", "branch", "client", "session"]);
 
-/** The verdict of a budget that can't decide. */
-function failOf(
+/** Returns the verdict of a budget that can't decide: its `fail` is open or closed. */
+function applyFailMode(
   budget: Budget,
   reason: LetThroughReason,
   now: Millis,
