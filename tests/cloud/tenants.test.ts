@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import fc from "fast-check";
 import { openBody } from "../../cloud/store/body-cipher.ts";
-import { batch, type CloudRig, createRig, record, type TestWorkspace } from "./kit/cloud-rig.ts";
+import { batch, type CloudRig, createRig, record, type TestWorkspace, UNLIMITED } from "./kit/cloud-rig.ts";
 import { describeOnEngines } from "./kit/engines.ts";
 import { bodyPayload } from "./kit/stored-body.ts";
 import {
@@ -17,8 +17,6 @@ import {
   tokensOf,
   WORKSPACES,
 } from "./kit/tenants-model.ts";
-
-const config = { rateLimits: { perKey: 1e9, perUser: 1e9 } };
 
 const place = (length: number) => fc.integer({ min: 0, max: length - 1 });
 const [person, workspace, key, request] = [PEOPLE, WORKSPACES, KEYS, REQUESTS].map((of) =>
@@ -65,7 +63,7 @@ interface Run {
 describeOnEngines("tenants, compared with a model", (engine) => {
   let rig: CloudRig;
   before(async () => {
-    rig = await createRig(engine, { config });
+    rig = await createRig(engine, { config: UNLIMITED });
   });
   after(() => rig.close());
 

@@ -23,6 +23,9 @@ import type { Engine, TestDatabase } from "./engines.ts";
 /** When the tests' clock starts. */
 export const START = Date.UTC(2026, 10, 21, 12);
 
+/** Settings for a suite that is not about limits: keys and people may make any number of requests. */
+export const UNLIMITED: CloudSettings = { rateLimits: { perKey: 1e9, perUser: 1e9 } };
+
 /** A workspace for one test, so that tests can share a database. */
 export interface TestWorkspace {
   readonly id: string;

@@ -16,10 +16,10 @@ import {
   record,
   START,
   type TestWorkspace,
+  UNLIMITED,
 } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
 
-const config = { rateLimits: { perKey: 1e9, perUser: 1e9 } };
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
@@ -69,7 +69,7 @@ const textOf = (page: string) =>
 describeOnEngines("savings", (engine) => {
   let rig: CloudRig;
   before(async () => {
-    rig = await createRig(engine, { config });
+    rig = await createRig(engine, { config: UNLIMITED });
   });
   after(() => rig.close());
 
@@ -81,7 +81,7 @@ describeOnEngines("savings", (engine) => {
       get: (query: string) => rig.call("GET", `/v1/workspaces/${workspace.id}/savings?${query}`, session),
       page: async (query: string) => {
         const path = `/w/${workspace.id}/savings?${query}`;
-        const answer = await rig.app(config).request(path, { headers: { cookie: `session=${session}` } });
+        const answer = await rig.app(UNLIMITED).request(path, { headers: { cookie: `session=${session}` } });
         assert.equal(answer.status, 200, query);
         return await answer.text();
       },
@@ -199,7 +199,7 @@ describeOnEngines("savings", (engine) => {
     );
     const session = await rig.sessionFor(workspace.userId);
     const headers = { cookie: `session=${session}` };
-    assert.match(await (await rig.app(config).request(href, { headers })).text(), />2 of 2 requests/);
+    assert.match(await (await rig.app(UNLIMITED).request(href, { headers })).text(), />2 of 2 requests/);
     const answer = (await json(get("period=7d&tz=UTC"))) as SavingsAnswer;
     assert.deepEqual(
       answer.findings.map(({ kind, requests, saving_pico_usd }) => [kind, requests, saving_pico_usd]),

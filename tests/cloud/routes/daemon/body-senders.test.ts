@@ -3,11 +3,17 @@ import { createHash } from "node:crypto";
 import { after, before, it } from "node:test";
 import { MAX_BODY_VERSIONS, MAX_EARLIER_BYTES } from "../../../../cloud/store/bodies.ts";
 import { auditOf } from "../../kit/audit.ts";
-import { batch, type CloudRig, createRig, json, record, type TestWorkspace } from "../../kit/cloud-rig.ts";
+import {
+  batch,
+  type CloudRig,
+  createRig,
+  json,
+  record,
+  type TestWorkspace,
+  UNLIMITED,
+} from "../../kit/cloud-rig.ts";
 import { describeOnEngines, describeOnPostgres } from "../../kit/engines.ts";
 import { bodyPayload, sendBody, sendRequest } from "../../kit/stored-body.ts";
-
-const config = { rateLimits: { perKey: 1e9, perUser: 1e9 } };
 
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
 
@@ -41,7 +47,7 @@ async function otherKeys(rig: CloudRig, workspace: TestWorkspace): Promise<[who:
 describeOnEngines("a body and its sender", (engine) => {
   let rig: CloudRig;
   before(async () => {
-    rig = await createRig(engine, { config });
+    rig = await createRig(engine, { config: UNLIMITED });
   });
   after(() => rig.close());
 
@@ -246,7 +252,7 @@ describeOnEngines("a body and its sender", (engine) => {
 describeOnEngines("the ledger and the versions of a body", (engine) => {
   let rig: CloudRig;
   before(async () => {
-    rig = await createRig(engine, { config });
+    rig = await createRig(engine, { config: UNLIMITED });
   });
   after(() => rig.close());
 
@@ -318,7 +324,7 @@ describeOnEngines("the ledger and the versions of a body", (engine) => {
 describeOnPostgres("two writers of one body at once", (engine) => {
   let rig: CloudRig;
   before(async () => {
-    rig = await createRig(engine, { config, database: { maxConnections: 12 } });
+    rig = await createRig(engine, { config: UNLIMITED, database: { maxConnections: 12 } });
   });
   after(() => rig.close());
 

@@ -16,11 +16,11 @@ import {
   record,
   START,
   type TestWorkspace,
+  UNLIMITED,
 } from "../../kit/cloud-rig.ts";
 import { describeOnEngines, describeOnPostgres } from "../../kit/engines.ts";
 import { sendBody, sendRequest } from "../../kit/stored-body.ts";
 
-const config = { rateLimits: { perKey: 1e9, perUser: 1e9 } };
 const DAY = 86_400_000;
 
 const pathOf = (requestId: string, query = "") => `/v1/traces/${requestId}/body${query}`;
@@ -39,7 +39,7 @@ const ledgerOf = async (rig: CloudRig, { id }: TestWorkspace) =>
 describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
   let rig: CloudRig;
   before(async () => {
-    rig = await createRig(engine, { config: { ...config, trustedHops: 1 } });
+    rig = await createRig(engine, { config: { ...UNLIMITED, trustedHops: 1 } });
   });
   after(() => rig.close());
 
@@ -244,7 +244,7 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
   it("records the viewer, the author, the reason, the time, the address and the user agent", async () => {
     const { workspace, requestId } = await makeRequest(rig);
     const admin = await rig.personIn(workspace, "workspaceAdmin");
-    const answer = await rig.app({ ...config, trustedHops: 1 }).request(pathOf(requestId), {
+    const answer = await rig.app({ ...UNLIMITED, trustedHops: 1 }).request(pathOf(requestId), {
       headers: {
         authorization: `Bearer ${admin.token}`,
         // UTF-8 as a client sends it in a header: one character per byte.
@@ -343,7 +343,7 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
 
 describeOnPostgres("parallel readings of bodies", (engine) => {
   it("are chained one after the other, one row each, and an announced view is used once", async () => {
-    const rig = await createRig(engine, { config, database: { maxConnections: 12 } });
+    const rig = await createRig(engine, { config: UNLIMITED, database: { maxConnections: 12 } });
     const { workspace, requestId } = await makeRequest(rig);
     const admin = (await rig.personIn(workspace, "workspaceAdmin")).token;
     const announced = await json(
@@ -372,7 +372,7 @@ describeOnPostgres("parallel readings of bodies", (engine) => {
   });
 
   it("show no body that arrived after the setting was turned off", async () => {
-    const rig = await createRig(engine, { config, database: { maxConnections: 16 } });
+    const rig = await createRig(engine, { config: UNLIMITED, database: { maxConnections: 16 } });
     const workspace = await rig.addWorkspace({ plan: "team", storePromptContent: true });
     const author = await rig.sessionFor(workspace.userId);
     // A side has a limited number of versions, so each upload goes to the next request.

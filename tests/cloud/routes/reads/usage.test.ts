@@ -15,10 +15,9 @@ import {
 import { readUsageAnswer } from "../../../../daemon/api/read-usage.ts";
 import { withStore } from "../../../daemon/store/open-sample-store.rig.ts";
 import { sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
-import { batch, type CloudRig, createRig, json, record, START } from "../../kit/cloud-rig.ts";
+import { batch, type CloudRig, createRig, json, record, START, UNLIMITED } from "../../kit/cloud-rig.ts";
 import { describeOnEngines } from "../../kit/engines.ts";
 
-const config = { rateLimits: { perKey: 1e9, perUser: 1e9 } };
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
@@ -100,7 +99,7 @@ function withoutUnknown(answer: UsageAnswer): UsageAnswer {
 describeOnEngines("usage", (engine) => {
   let rig: CloudRig;
   before(async () => {
-    rig = await createRig(engine, { config });
+    rig = await createRig(engine, { config: UNLIMITED });
   });
   after(() => rig.close());
 
