@@ -2,7 +2,10 @@ import type { Millis } from "../values/time.ts";
 import { type BudgetState, type BudgetSum, callsSince, currentBounds, usedSince } from "./budget-state.ts";
 import { totalUsed } from "./fleet-share.ts";
 
-/** The least share of the period that must have passed, and the least number of calls. Fewer would make a forecast noise. */
+/**
+ * The minimum share of the period that must have passed, and the minimum number of calls. With less, a forecast would
+ * be noise.
+ */
 const MIN_ELAPSED_PART = 0.05;
 const MIN_CALLS = 10;
 

@@ -13,7 +13,7 @@ import { isBlocking } from "./decide-call.ts";
 import { totalUsed } from "./fleet-share.ts";
 import type { RefusalFacts } from "./refusal/refusal-text.ts";
 
-/** A call in flight to end because its budget is used up, with the facts to tell its client. */
+/** A call in flight that must end because its budget is used up, with the facts for its client. */
 export interface CallToCut {
   readonly call: CallInFlight;
   readonly facts: RefusalFacts;
@@ -24,8 +24,9 @@ export const mayCut = ({ budgets }: BudgetsState): boolean =>
   budgets.some(({ active }) => active.budget.onExceed === "cut");
 
 /**
- * Returns the calls in flight to end: those of budgets with `onExceed: "cut"` whose records have reached the amount, or whose guard has
- * tripped. What a call has used is known only once it ends, so a call never ends itself. Each call is returned once.
+ * Returns the calls in flight that must end: those of budgets with `onExceed: "cut"` whose records have reached the
+ * amount, or whose guard has tripped. What a call has used is known only once it ends, so a call never ends itself.
+ * Each call is returned once.
  */
 export function callsToCut(state: BudgetsState, now: Millis): readonly CallToCut[] {
   const found = new Map<string, CallToCut>();

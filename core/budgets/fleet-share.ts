@@ -22,11 +22,11 @@ export interface FleetShare {
 }
 
 /**
- * Returns what a budget has used. `own` is the sum of the records on this machine. The records of a machine are either in its own
- * sum or in that of other machines, so none counts twice. Of this machine's two sums the larger counts: the cloud still has records
- * that were deleted here, and this machine has records that are not sent yet.
+ * Returns what a budget has used. `own` is the sum of the records on this machine. The records of a machine are either
+ * in its own sum or in that of other machines, so none counts twice. The larger of this machine's two sums counts: the
+ * cloud still has records that were deleted here, and this machine has records that are not sent yet.
  *
- * A statement about another period does not count, nor does one that is too old.
+ * A statement about another period, or one that is too old, does not count.
  */
 export function totalUsed(
   { fleet }: { readonly fleet?: FleetShare },

@@ -16,7 +16,7 @@ const LIMIT_FIELDS = {
   resets_at: "word",
 } as const satisfies Readonly<Record<string, LogFieldKind>>;
 
-/** What happens to a budget. Its name is chosen by the user. */
+/** An event of a budget. The user chose its name. */
 const BUDGET_FIELDS = {
   budget: "text",
   unit: "word",

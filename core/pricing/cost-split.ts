@@ -6,7 +6,7 @@ export interface CostSplit {
   readonly spentPicoUsd: bigint;
   /** Calls covered by a plan, at API prices. Never part of what was spent. */
   readonly planUsagePicoUsd: bigint;
-  /** Calls of which it is unknown whether they were billed or covered by a plan. */
+  /** Calls with unknown billing: they may have been billed by usage or covered by a plan. */
   readonly unknownBillingPicoUsd: bigint;
 }
 

@@ -79,7 +79,9 @@ export function findFactors(
   return { factors, unknown };
 }
 
-/** Returns the fee of an extra for which the price list has no rate, in micro-USD per million; `null` if there is none. */
+/**
+ * Returns the fee of an extra that has no rate in the price list, in micro-USD per million; `null` if there is none.
+ */
 export function findFee(
   provider: string,
   modelNames: readonly string[],

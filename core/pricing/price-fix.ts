@@ -3,7 +3,7 @@ import type { Explanation } from "./explain-request.ts";
 import { priceListOf } from "./provider-names.ts";
 import { sourcesOf } from "./sources/price-sources.ts";
 
-/** A model of which requests have no known price. */
+/** A model with requests that have no known price. */
 export interface ModelWithoutPrice {
   readonly provider: string;
   readonly model: string;
@@ -29,7 +29,7 @@ const FRESH_MS = 86_400_000;
 
 const RECOMPUTE = "meter recompute-costs";
 
-/** Models without a price of their own: no list can have one. Sources: the pages named. */
+/** Models that have no price themselves, so that no list can have one. Sources: the pages named. */
 const BILLED_BY_PART: readonly { provider: string; model: RegExp; reason: string }[] = [
   {
     // https://console.groq.com/docs/compound: the underlying models and tools are billed.
@@ -113,8 +113,8 @@ export interface PricePublication {
 }
 
 /**
- * Returns how models for which a cloud has no rate get one. All are in one file, because a cloud publishes rates once a day.
- * Stored requests keep their cost.
+ * Returns how models without a rate on a cloud get one. All are in one file, because a cloud publishes rates once a
+ * day. Stored requests keep their cost.
  */
 export function findPublication(
   models: readonly Pick<ModelWithoutPrice, "provider" | "model">[],

@@ -107,7 +107,7 @@ function findExtraRates(usage: UsageToPrice, { source, rates }: RateRow, book: P
   };
 }
 
-/** Prices a request for which the book has no row: it is free or unpriced. */
+/** Prices a request that has no row in the book: it is free or unpriced. */
 function withoutRow(usage: UsageToPrice): PricedUsage {
   const reason = `no rate for ${usage.provider} ${usage.model} on that date`;
   const priced = unpriced(null, null, [], [], reason);

@@ -22,7 +22,7 @@ export const METERED_PROVIDERS = [
 
 const includes = (names: readonly string[], name: string) => names.includes(name);
 
-/** Returns how a record is billed, also one of an older daemon. */
+/** Returns how a record is billed. Records of older daemons do not state it, and follow from their provider. */
 export function effectiveBilling(record: Pick<RequestRecord, "billingMode" | "provider">): BillingMode {
   if (record.billingMode !== null) return record.billingMode;
   if (includes(PLAN_PROVIDERS, record.provider)) return "plan";

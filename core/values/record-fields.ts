@@ -90,7 +90,7 @@ export interface RecordField {
    * it stays on this machine.
    */
   readonly upload: "required" | "minimal" | "standard" | "full" | "never";
-  /** Whether the field is made from others when a record is sent, so that neither the record nor SQLite has it. */
+  /** Whether the field is computed from others when a record is sent, so that neither the record nor SQLite has it. */
   readonly madeForUpload?: true;
   /** Whether a complete usage that arrives later replaces the value of an incomplete one. */
   readonly fillable?: true;
@@ -551,7 +551,10 @@ export const storedFields = recordFields.filter(
 
 type UnknownField = Exclude<FieldsWith<{ readonly nullable: true }>, FieldsWith<{ readonly type: "tokens" }>>;
 
-/** Every field of a record that may be unknown, as null. A record that starts with these needs no edit for a new field. */
+/**
+ * Every field of a record that may be unknown, as null. Code that spreads it into a new record needs no edit when a
+ * field is added.
+ */
 export const UNKNOWN_FIELDS = Object.fromEntries(
   storedFields.flatMap(({ name, nullable, type }) =>
     nullable === true && type !== "tokens" ? [[name, null]] : [],

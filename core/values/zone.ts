@@ -12,7 +12,7 @@ export interface ZoneCalendar {
   startOf(date: CalendarDate): Millis;
 }
 
-/** The zones that were found, since a format takes 50 µs to make. */
+/** The zones that were found, cached because creating a format takes 50 µs. */
 const zones = new Map<string, ZoneCalendar | null>();
 
 /** Returns the calendar of a zone, or null if the runtime does not know its name. */
@@ -44,7 +44,7 @@ function createZone(name: string): ZoneCalendar | null {
     offsetAt,
     startOf,
     dateAt: (at) => {
-      // When clocks go back over midnight, the local date is that of the day before once more.
+      // When clocks go back over midnight, the local date returns to the day before.
       const local = at + offsetAt(at);
       const next = formatDate(local + DAY_MS);
       return startOf(next) <= at ? next : formatDate(local);
@@ -88,7 +88,7 @@ function findStart(midnight: Millis, offsetAt: (at: Millis) => number): Millis {
   return early < to ? early : Math.max(to, late);
 }
 
-/** Dates that were parsed and formatted, since a page asks for the same ones thousands of times. */
+/** Parsed and formatted dates, cached because a page uses the same ones thousands of times. */
 const midnights = new Map<CalendarDate, Millis>();
 const dates = new Map<number, CalendarDate>();
 

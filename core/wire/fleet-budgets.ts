@@ -34,7 +34,7 @@ export type NewFleetBudget = v.InferOutput<typeof newFleetBudgetSchema>;
 /** The response of `POST …/budgets`. */
 export const fleetBudgetCreatedSchema = v.object({ id: identifier });
 
-/** The request of `PATCH …/budgets/:id`: all terms anew. The name and the subject stay. */
+/** The request of `PATCH …/budgets/:id`. It replaces all terms. The name and the subject stay. */
 export const fleetBudgetTermsSchema = v.object(terms);
 export type FleetBudgetTerms = v.InferOutput<typeof fleetBudgetTermsSchema>;
 

@@ -79,14 +79,14 @@ const totals = {
   /** Included in `cache_write_tokens`. */
   cache_write_1h_tokens: v.nullable(count),
   thinking_tokens: v.nullable(count),
-  /** The cost of all requests, whoever pays. The next three add up to it. */
+  /** The cost of all requests with any billing. The next three add up to it. */
   cost_pico_usd: costSum,
   cost_usd: usd,
   /** The part that was billed by usage. */
   spent_pico_usd: costSum,
   /** The part covered by plans, at API prices. Never part of what was spent. */
   plan_usage_pico_usd: costSum,
-  /** The part of which it is unknown who pays. */
+  /** The part with unknown billing. */
   unknown_billing_pico_usd: costSum,
 };
 

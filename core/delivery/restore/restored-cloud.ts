@@ -36,8 +36,8 @@ export interface RestoreState {
 }
 
 /**
- * How much earlier than the backup the offer begins, in milliseconds. It covers a clock that was set in between; what the cloud has
- * already is sent twice and stored once.
+ * How much earlier than the backup the offer begins, in milliseconds. It covers a clock that was set in between. What
+ * the cloud already has is sent twice and stored once.
  */
 export const OFFER_MARGIN_MS: number = DAY_MS;
 

@@ -151,9 +151,9 @@ export function totalTokens({ tokens }: Pick<LogEntry, "tokens">): number {
 }
 
 /**
- * Returns the entry to keep of two with the same key: the one with more tokens, since a log may contain counts from before the
- * response ended. Of equal ones it is the one that says more, otherwise the first. What it does not state of its place is that of the
- * other, since not every line repeats it.
+ * Returns the entry to keep of two with the same key: the one with more tokens, since a log may contain counts from
+ * before the response ended. Of equal ones, it returns the one that states more, otherwise the first. Parts of the
+ * place that it does not state come from the other, since not every line repeats them.
  */
 export function largerEntry(first: LogEntry, second: LogEntry): LogEntry {
   const difference = totalTokens(second) - totalTokens(first) || countKnown(second) - countKnown(first);

@@ -19,13 +19,13 @@ export type MatchableEntry = Pick<
   "key" | "scope" | "at" | "model" | "tokens" | "responseId" | "session"
 >;
 
-/** How far the times of a line and of its response may be apart if both name the same session. */
+/** How far apart the times of a line and its response may be if both name the same session. */
 const SESSION_TOLERANCE_MS = 10_000;
 
-/** How far they may be apart if only counts and model are the same. */
+/** How far apart they may be if only counts and model are the same. */
 const TOLERANCE_MS = 5_000;
 
-/** How long before its line a call may have ended, or after it. Calls are looked for in this time. */
+/** How long before or after its line a call may have ended. The search covers this time. */
 export const MATCH_WINDOW_MS = 60 * 60_000;
 
 /**

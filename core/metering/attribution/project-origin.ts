@@ -139,8 +139,8 @@ function qualifySlug(
 }
 
 /**
- * Returns the project that the calls of a project belong to after merges. `merges` has the project that each one was last
- * merged into; one that was merged into itself is a project of its own again.
+ * Returns the project that the calls of a project belong to after merges. `merges` has the project that each one was
+ * last merged into. A project that was merged into itself is separate again.
  */
 export function followMerges(project: string, merges: ReadonlyMap<string, string>): string {
   let current = project;

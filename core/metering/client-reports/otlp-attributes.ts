@@ -16,7 +16,7 @@ const NAME = /^[\w.:/@+-][\w.:/@+ ()[\]-]{0,127}$/;
 /** Earlier and later times are errors of a clock. */
 const [EARLIEST, LATEST] = [Date.UTC(2020, 0, 1), Date.UTC(2100, 0, 1)];
 
-/** Reads the attributes of a record, a point, a span or a resource. Of a repeated key the last one counts. */
+/** Reads the attributes of a record, a point, a span or a resource. If a key is repeated, the last value counts. */
 export function readAttributes(holder: Members): Attributes {
   const found = new Map<string, string | number | boolean>();
   for (const { key, value } of objectsOf(holder.attributes)) {

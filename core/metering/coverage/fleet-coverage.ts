@@ -9,7 +9,7 @@ export const COVERAGE_STALE_MS = HOUR_MS;
 /** What is known about a machine's coverage. `coverageSchema` in `core/wire` defines the values. */
 export type CoverageState = "current" | "stale" | "unknown";
 
-/** When a machine last reported its coverage, and when it was last seen. Null means never. */
+/** When a machine last reported its coverage, and when it was last seen. Null: never. */
 export interface CoverageReport {
   readonly reportedAt: Millis | null;
   readonly lastSeenAt: Millis | null;

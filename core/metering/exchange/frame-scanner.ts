@@ -1,6 +1,6 @@
 /** Finds where the frames and messages of one direction of a WebSocket end (RFC 6455, section 5.2), without reading them. */
 export interface FrameScanner {
-  /** Reads on from `from`, and returns the index after the frame's last byte, or the end of the bytes. */
+  /** Continues at `from`, and returns the index after the frame's last byte, or the end of the bytes. */
   scan(bytes: Uint8Array, from: number): number;
   /** Whether the last byte was the last of a frame. */
   readonly isAtFrameEnd: boolean;

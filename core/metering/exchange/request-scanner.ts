@@ -19,7 +19,7 @@ export interface ScanStop {
  * `createMessageReader()` it stops at each boundary and tells the index.
  */
 export interface RequestScanner {
-  /** Reads on from `from`. After `head`, call it again even if no bytes are left: the request may have no body. */
+  /** Continues at `from`. After `head`, call it again even if no bytes are left: the request may have no body. */
   scan(bytes: Uint8Array, from: number): ScanStop;
   /** The head that was found last. */
   head(): RequestHead | null;

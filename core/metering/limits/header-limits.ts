@@ -64,8 +64,8 @@ export const statesOnlyRates = ({ anthropic, codex, copilot }: LimitHeaders): bo
   anthropic === null && codex === null && copilot === null;
 
 /**
- * Reads the limits that the headers of a response state. Malformed values are unknown. `model` is the requested model, for which
- * rate limits hold.
+ * Reads the limits that the headers of a response state. Malformed values are unknown. `model` is the requested model,
+ * which rate limits apply to.
  */
 export function readHeaderLimits(
   { anthropic, codex, copilot, classic }: LimitHeaders,

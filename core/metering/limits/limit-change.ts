@@ -7,9 +7,9 @@ export interface LimitPoint extends Pick<StatedLimit, "usedPpm" | "resetAt"> {
 }
 
 /**
- * How a window changed between two readings. `reset`: its time was over. `early_reset`: it began again before that. `moved`: only
- * the stated reset changed, as in a window that slides. `corrected`: the use fell and the reset did not change. `unknown`: the use
- * fell and no reset is stated.
+ * How a window changed between two readings. `reset`: its time had passed. `early_reset`: it began again before that.
+ * `moved`: only the stated reset changed, as in a sliding window. `corrected`: the use fell and the reset did not
+ * change. `unknown`: the use fell and no reset is stated.
  */
 export type LimitChange = "same" | "reset" | "early_reset" | "moved" | "corrected" | "unknown";
 

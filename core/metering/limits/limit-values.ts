@@ -35,7 +35,7 @@ export const ppmOfFraction = (fraction: number | null): number | null =>
 export const ppmOfPercent = (percent: number | null): number | null =>
   ppmOfFraction(percent === null ? null : percent / 100);
 
-/** Returns the used share of a limit of which some remains. */
+/** Returns the used share of a limit from what remains. */
 export function ppmOfRemaining(limit: number | null, remaining: number | null): number | null {
   if (limit === null || limit === 0 || remaining === null || remaining > limit) return null;
   return Math.round(((limit - remaining) / limit) * WHOLE_PPM);

@@ -56,7 +56,7 @@ export const WHOLE_PPM = 1_000_000;
 /** Maximum number of limits that are read of one response. */
 export const MAX_LIMITS = 32;
 
-/** Returns a limit of which only the window is known. */
+/** Returns a limit with only its window known. */
 export const unknownLimit = (
   window: string,
   windowMs: number | null,

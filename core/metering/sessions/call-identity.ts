@@ -17,7 +17,7 @@ export interface CallIdentity {
   readonly parentAgentId: string | null;
   readonly agentKind: string | null;
   readonly clientVersion: string | null;
-  /** Whether the agent is a session of its own, and `sessionId` the one that started it, which may be an agent too. */
+  /** Whether the agent is a separate session, and `sessionId` the one that started it, which may be an agent too. */
   readonly isChildSession: boolean;
 }
 

@@ -12,7 +12,7 @@ export interface Source {
 /** What a client states, each with its sources, the most reliable first. */
 export interface StatedSources {
   readonly session?: readonly Source[];
-  /** The session that started this one. Sub-agents of such clients are sessions of their own. */
+  /** The session that started this one. Sub-agents of such clients are separate sessions. */
   readonly parentSession?: readonly Source[];
   /** The sub-agent or thread. The main agent's may be the same as the session. */
   readonly agent?: readonly Source[];

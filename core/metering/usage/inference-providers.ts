@@ -1,13 +1,13 @@
 import { anthropic, compatible, openai, overTls, type Provider, V1 } from "./provider.ts";
 
 /**
- * Smaller makers and hosts of models. Their names are those of models.dev or LiteLLM, so that their price lists are found. The
- * endpoints of a coding plan are providers of their own and come before the host's other paths.
+ * Smaller makers and hosts of models. Their names are those of models.dev or LiteLLM, so that their price lists are
+ * found. The endpoints of a coding plan are separate providers and come before the host's other paths.
  *
- * Sources, read 2026-11-23: models.dev, `providers/<name>/provider.toml`; docs.z.ai and docs.bigmodel.cn, "API"; platform.moonshot.ai;
- * platform.minimax.io; alibabacloud.com, Model Studio, "Base URL overview"; volcengine.com, "Ark API"; docs.deepinfra.com;
- * novita.ai/docs; docs.baseten.co; docs.tokenfactory.nebius.com; docs.siliconflow.com; docs.voyageai.com; jina.ai; dev.writer.com;
- * docs.ai21.com.
+ * Sources, read 2026-11-23: models.dev, `providers/<name>/provider.toml`; docs.z.ai and docs.bigmodel.cn, "API";
+ * platform.moonshot.ai; platform.minimax.io; alibabacloud.com, Model Studio, "Base URL overview"; volcengine.com, "Ark
+ * API"; docs.deepinfra.com; novita.ai/docs; docs.baseten.co; docs.tokenfactory.nebius.com; docs.siliconflow.com;
+ * docs.voyageai.com; jina.ai; dev.writer.com; docs.ai21.com.
  */
 export const INFERENCE_PROVIDERS: readonly Provider[] = [
   ...zhipu("zai", "api.z.ai"),

@@ -34,13 +34,13 @@ const FROM_ROOT = /^(?=\/)/;
 const COMPATIBLE = [anthropic(ANTHROPIC_ANYWHERE), openai(OPENAI_ANYWHERE)];
 
 /**
- * Servers of models on this machine. They cost nothing, except LiteLLM, which is a gateway. A call through it
- * and its own call to a provider may both be seen, so what it costs is not added to what was spent.
+ * Servers of models on this machine. They cost nothing, except LiteLLM, which is a gateway. A call through it and its
+ * own call to a provider may both be seen, so what it costs is not added to what was spent.
  *
- * LM Studio and llama.cpp have APIs of their own beside the compatible ones.
+ * LM Studio and llama.cpp have native APIs beside the compatible ones.
  *
- * Sources, read 2026-11-23: lmstudio.ai/docs/developer; docs.vllm.ai, "OpenAI-Compatible Server"; ggml-org/llama.cpp, tools/server;
- * docs.litellm.ai, "LiteLLM Proxy".
+ * Sources, read 2026-11-23: lmstudio.ai/docs/developer; docs.vllm.ai, "OpenAI-Compatible Server"; ggml-org/llama.cpp,
+ * tools/server; docs.litellm.ai, "LiteLLM Proxy".
  */
 export const LOCAL_SERVERS: readonly Provider[] = [
   local("lmstudio", 1234, [["lmstudio", FROM_ROOT], ...COMPATIBLE]),

@@ -82,7 +82,7 @@ export const PROVIDER_DIALECTS: Readonly<Record<ProviderDialect, readonly PathRu
     post(/^\/v1\/text-to-dialogue(\/stream)?(\/with-timestamps)?$/, "units.stated", "audio"),
     post(/^\/v1\/(sound-generation|speech-to-text|audio-isolation(\/stream)?)$/, "units.stated", "audio"),
     post(/^\/v1\/music(\/stream|\/detailed)?$/, "units.stated", "audio"),
-    // Speech, transcriptions and conversations over a WebSocket, none of which states what is billed.
+    // Speech, transcriptions and conversations over a WebSocket. None of them states what is billed.
     speechSocket(
       /^\/v1\/(text-to-speech\/[^/]+\/(multi-)?stream-input|text-to-dialogue\/stream-input|speech-to-text\/realtime|convai\/conversation)$/,
       "speech.live",

@@ -52,8 +52,8 @@ export interface Registry {
   match(request: RequestAddress): RouteMatch;
   isProviderHost(host: string, port: number): boolean;
   /**
-   * Whether other programs or websites use this address too. Only its metered calls count: what else happens on a connection
-   * is nothing that the totals lack.
+   * Whether other programs or websites use this address too. Only its metered calls count: other traffic on its
+   * connections is not missing from the totals.
    */
   isSharedHost(host: string, port: number): boolean;
   /** The names of all TLS hosts, with `*.` for suffixes. The local CA may sign for exactly these. */
@@ -117,7 +117,7 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
     ],
     hostPatterns: patternsOf(entries),
     plainHostPatterns: patternsOf(
-      // What the operator says of a host replaces what is built in.
+      // The operator's entries for a host replace the built-in ones.
       entries.filter(
         ({ isPlain, pattern, port }) => isPlain && find(pattern, Number(port))[0]?.isOperators === false,
       ),
@@ -200,7 +200,7 @@ function providerEntries(
   }));
 }
 
-/** Returns the entries of an address. What the operator says of a host replaces what is built in. */
+/** Returns the entries of an address. The operator's entries for a host replace the built-in ones. */
 function findEntries(entries: readonly HostEntry[], host: string, port: number): HostEntry[] {
   const name = normaliseHost(host);
   const found = entries.filter(

@@ -17,7 +17,7 @@ type ReportedExtra =
   | "video_milliseconds"
   | "billable_unit_thousandths"
   | "compute_milliseconds"
-  // Sound or a connection that is billed by time at rates of its own, unlike a recording.
+  // Live audio or a connection that is billed by time. Its rates differ from those of a recording.
   | "live_audio_milliseconds"
   | "classifications"
   | "containers"

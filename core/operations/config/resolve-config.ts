@@ -443,7 +443,7 @@ function readTelemetry(section: SectionReader, root: SectionReader, raw: unknown
   return { receive, export: null };
 }
 
-/** Reads where calls are exported to. With an invalid value nothing is exported, so that nothing is sent that was not meant. */
+/** Reads where calls are exported to. With an invalid value nothing is exported, so that nothing is sent by mistake. */
 function readOtlp(section: SectionReader): ConfiguredOtlp | null {
   const endpoint = section.text("endpoint", null);
   const names = section.texts("signals");
@@ -472,7 +472,7 @@ function areTables(raw: unknown, [key, ...rest]: readonly string[]): boolean {
   return isTable(raw) && (key === undefined || areTables(raw[key], rest));
 }
 
-/** Reads a webhook. One with an invalid value is ignored, so that nothing is sent that was not meant. */
+/** Reads a webhook. One with an invalid value is ignored, so that nothing is sent by mistake. */
 function readWebhook(section: SectionReader): ConfiguredWebhook[] {
   const problems = new Set<string>();
   const refuse = (key: string, problem: string) => {

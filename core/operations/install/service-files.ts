@@ -168,7 +168,7 @@ function windowsWord(text: string): string {
 
 /**
  * Returns the task for Windows Task Scheduler. It starts at logon, has no time limit, and restarts a minute after a
- * failure. `conhost --headless` hides the console window. Tasks have no environment of their own, so the home is an
+ * failure. `conhost --headless` hides the console window. Tasks cannot set environment variables, so the home is an
  * argument.
  */
 export function scheduledTask(user: string, program: ServiceProgram): string {

@@ -219,7 +219,10 @@ function lost(state: WarmState, { id }: { readonly id: number }, now: Millis): W
   return withTimer(replaceHost(state, paused), now);
 }
 
-/** Closes what is too old, replaces it where the host is in recent use, and keeps one less for each that nobody used. */
+/**
+ * Closes connections that are too old. A host in recent use gets new ones in their place, but one fewer for each that
+ * was never used.
+ */
 function check(state: WarmState, _: object, now: Millis): WarmStep {
   const effects: WarmEffect[] = [];
   let next: WarmState = { ...state, checkAt: null };

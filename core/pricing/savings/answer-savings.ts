@@ -8,7 +8,9 @@ import { DEFAULT_USAGE_QUERY, printUsageQuery, type UsageQuery, withFilter } fro
 import { emptySums, metricOf, sumOf, sumsJson, type UsageSums } from "../view/usage-sums.ts";
 import { findSavings, type ModelUsage, type RepeatedPrompts, type Saving } from "./find-savings.ts";
 
-/** The maximum number of findings in an answer, the largest savings first. Decision: nobody reads a longer list. */
+/**
+ * The maximum number of findings in an answer, the largest savings first. Decision: a longer list would not be read.
+ */
 export const MAX_FINDINGS = 100;
 
 /**

@@ -16,7 +16,7 @@ export interface ModelUsage {
   readonly costPicoUsd: bigint;
   /** The cost of requests that a plan covers, at API prices. */
   readonly planUsagePicoUsd: bigint;
-  /** The cost of requests of which it is unknown whether a plan covers them, at API prices. */
+  /** The cost of requests with unknown billing, at API prices. */
   readonly unknownBillingPicoUsd: bigint;
   /** Current rates, pico-USD per token; null if none are known. */
   readonly rates: TokenRates | null;
@@ -30,7 +30,7 @@ export interface RepeatedPrompts {
   readonly requests: number;
   /** What was spent on them. */
   readonly costPicoUsd: bigint;
-  /** The cost of those of which it is unknown whether a plan covers them, at API prices. */
+  /** The cost of those with unknown billing, at API prices. */
   readonly unknownBillingPicoUsd: bigint;
 }
 

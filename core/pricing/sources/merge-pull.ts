@@ -29,7 +29,7 @@ export function mergePulledRows(
   return [...stored.filter((row) => !replaced.has(row)), ...added];
 }
 
-/** Returns the first day of a price for which the list states none. */
+/** Returns the first day of a price if the list does not state it. */
 function startOf(
   row: RateRow,
   before: RateRow | undefined,

@@ -15,8 +15,8 @@ type NumberTextsResult =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * Parses JSON with each number as the text that stands in the document, such as `"1.5e-07"`, because a price must not pass
- * through a float. Never throws.
+ * Parses JSON with each number as its text in the document, such as `"1.5e-07"`, because a price must not pass through
+ * a float. Never throws.
  */
 export function parseJsonWithNumberTexts(text: string): NumberTextsResult {
   if (text.length > MAX_PRICE_LIST_LENGTH)

@@ -73,10 +73,10 @@ function countTokens(row: StatementRow): bigint | null {
 
 /**
  * AWS Cost and Usage Report 2.0 (Data Exports), as CSV or Parquet; a legacy report has the same columns with other
- * spellings. `line_item_unblended_cost` is in USD, before credits, which are lines of their own. Sources:
+ * spellings. `line_item_unblended_cost` is in USD, before credits, which have separate lines. Sources:
  * https://docs.aws.amazon.com/cur/latest/userguide/table-dictionary-cur2-line-item.html and
- * https://docs.aws.amazon.com/cur/latest/userguide/table-dictionary-cur2-product.html, 2026-08. The texts of Bedrock's usage
- * types are not in these tables.
+ * https://docs.aws.amazon.com/cur/latest/userguide/table-dictionary-cur2-product.html, 2026-08. The texts of Bedrock's
+ * usage types are not in these tables.
  */
 export const awsCostAndUsage: RowFormat = {
   name: "AWS Cost and Usage Report",

@@ -126,7 +126,10 @@ function tierOf({ tiers }: BilledUsage, tier: string): BilledTier {
   return sums;
 }
 
-/** Pairs the rows of both sides, in order of day and model. Fees that the statement has apart are taken out of our models. */
+/**
+ * Pairs the rows of both sides, in order of day and model. Fees that the statement lists separately are subtracted from
+ * our models.
+ */
 export function pairRows(billed: BilledDays, own: OwnDays, hasFeesApart: boolean): BillRow[] {
   const keys = [...new Set([...billed.rows.keys(), ...own.keys()])].sort();
   const rows: BillRow[] = [];

@@ -33,7 +33,7 @@ export interface OwnUsage extends Share {
   tiers: Map<string, Share>;
   /** The calls that began on this day and ended on the next. */
   pastMidnight: Share;
-  /** The calls that are not billed by usage or for which that is unknown. They are in no other sum. */
+  /** The calls that are not billed by usage, or whose billing is unknown. No other sum contains them. */
   apart: Map<Exclude<BillingMode, "metered">, Share>;
 }
 

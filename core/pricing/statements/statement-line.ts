@@ -54,7 +54,7 @@ export interface StatementFormat {
   readonly states: "cost" | "usage" | "both";
   /** What `StatementLine.key` is. Null if the format names no key. */
   readonly keyIs: string | null;
-  /** Whether fees are lines of their own instead of a part of the model's cost. */
+  /** Whether fees have separate lines and are not part of the model's cost. */
   readonly hasFeesApart: boolean;
   /** The unit that amounts are rounded to, in pico-USD, unless an amount has more decimals. */
   readonly unitPicoUsd: bigint;

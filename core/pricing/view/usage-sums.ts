@@ -51,7 +51,7 @@ export const emptySums = (): UsageSums => ({
 const plus = (sum: bigint | null, more: bigint | null): bigint | null =>
   more === null ? sum : (sum ?? 0n) + more;
 
-/** A count of which a part is unknown is unknown. */
+/** A count with an unknown part is unknown. */
 const addCounts = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? null : one + other;
 

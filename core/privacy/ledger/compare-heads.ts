@@ -11,7 +11,7 @@ export interface ChainHead {
 /** The heads of a workspace's chains that a machine saved. */
 export type SavedHeads = Readonly<Record<ChainName, ChainHead>>;
 
-/** What the cloud says of its chains: the heads, and the hashes of the rows at the places that were asked for. */
+/** What the cloud states about its chains: the heads, and the hashes of the rows at the requested places. */
 export type StatedHeads = Readonly<Record<ChainName, ChainHead & { readonly asked_hash: string | null }>>;
 
 /** A chain that no longer contains what it contained. */

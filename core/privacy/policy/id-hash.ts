@@ -9,8 +9,8 @@ const HASH_CHARACTERS = 32;
 
 /**
  * Creates the hash of ids of sessions and agents: HMAC-SHA-256 with a key of this installation, 64 hexadecimal digits,
- * which never leaves the machine. So the cloud can group by session, and nobody can compare the ids with those in a
- * provider's or a client's logs. Each id is hashed once: many records of a batch have the same.
+ * which never leaves the machine. The cloud can group by session, but the ids cannot be compared with those in a
+ * provider's or a client's logs. Each id is hashed once, because many records of a batch have the same id.
  */
 export function createIdHash(keyHex: string, sha256: Sha256): IdHash {
   const key = fromHex(keyHex);

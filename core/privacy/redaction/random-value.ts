@@ -11,7 +11,7 @@ const UPPER = characterSet("A-Z");
 const LOWER = characterSet("a-z");
 const VOWEL = characterSet("AEIOUYaeiouy");
 
-/** Characters of a value that are examined. They stand for the whole value. */
+/** How many characters of a value are examined, as a sample of it. */
 export const MAX_EXAMINED = 128;
 
 /** Longest average piece of a random text. Words and identifiers have longer pieces. */

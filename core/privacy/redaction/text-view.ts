@@ -23,7 +23,7 @@ const SELF_ESCAPES: ReadonlyMap<number, number> = new Map([
   [0x22, 0x22],
   [0x2f, 0x2f],
 ]);
-/** The same and `\n \r \t \b \f`, all of which become white space. */
+/** The same, and `\n \r \t \b \f`, which become white space. */
 const SHORT_ESCAPES: ReadonlyMap<number, number> = new Map([
   ...SELF_ESCAPES,
   [0x6e, 0x0a],
