@@ -6,7 +6,7 @@ import process from "node:process";
 
 const root = resolve(import.meta.dirname, "..");
 
-/** An installed program with a home of its own. */
+/** An installed program with its own home. */
 interface InstalledProgram {
   /** `cli/bin.js`, without the sources beside it. */
   readonly program: string;

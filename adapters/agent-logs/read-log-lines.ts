@@ -10,7 +10,7 @@ export interface LinePosition {
   readonly offset: number;
   /** The number of lines before it. */
   readonly line: number;
-  /** SHA-256 (hex) of the last bytes before the offset, by which a file that was written anew is recognised. */
+  /** SHA-256 (hex) of the last bytes before the offset, which show whether the file was rewritten. */
   readonly tailHash: string;
 }
 

@@ -12,8 +12,8 @@ const HEX_KEY = /^[0-9a-f]{64}$/;
 const FILE_BYTES = 65;
 
 /**
- * Stores each body key in a file of its own (mode 0600) in a folder, which is created with the first key. Several processes may
- * share the folder. Its methods reject with the system's error, and for a file that does not hold a key.
+ * Stores each body key in its own file (mode 0600) in a folder, which is created with the first key. Several processes
+ * may share the folder. Its methods reject with the system's error, and for a file that does not hold a key.
  */
 export function createBodyKeyFolder(folder: string): BodyKeyStore {
   const fileOf = (keyId: string) => {

@@ -136,7 +136,7 @@ async function cancelAll(route: Route, work: Workload, measured: Measured): Prom
   await Promise.all(Array.from({ length: work.connections }, client));
 }
 
-/** Makes each call on a connection of its own, as a process that makes one call does. */
+/** Makes each call on a new connection, as a process that makes one call does. */
 async function callAnew(route: Route, work: Workload, measured: Measured): Promise<void> {
   const request = requestBytes(work, route);
   const secureContext = trusting(route);

@@ -1,6 +1,6 @@
-// `npm run bench:new-connections`: a call on a connection of its own, as a program makes that starts, calls and exits. Its
-// time with the provider 30 ms away, and its CPU with the provider next door, for all contenders in one run. `--quick`
-// makes a fifth of the calls; `--only meter,direct` runs only these.
+// `npm run bench:new-connections`: a call on a new connection, as from a program that starts, calls and exits. Its time
+// with the provider 30 ms away, and its CPU with the provider next door, for all contenders in one run. `--quick` makes
+// a fifth of the calls; `--only meter,direct` runs only these.
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { Measured, Route, Workload } from "./load.ts";
 
-/** Runs a workload in a process of its own, so that the client's time and memory are not the contender's. */
+/** Runs a workload in a separate process, so that the client's time and memory are not the contender's. */
 export async function runLoad(route: Route, work: Workload): Promise<Measured> {
   const client = fork(fileURLToPath(new URL("./load.ts", import.meta.url)), {
     stdio: ["ignore", "inherit", "inherit", "ipc"],

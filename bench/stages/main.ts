@@ -58,7 +58,7 @@ async function measureHere(measure: (stage: Stage) => number): Promise<void> {
   close();
 }
 
-/** Measures in a process of its own, since V8 reads its options at the start. */
+/** Measures in a separate process, because V8 reads its options at the start. */
 function measureIn(mode: string, nodeOptions: readonly string[]): (number | null)[] {
   const { NODE_OPTIONS: _, ...allocator } = memoryLimits;
   const args = [...nodeOptions, fileURLToPath(import.meta.url), mode, ...process.argv.slice(2)];

@@ -82,7 +82,7 @@ async function dumpServer({ db }: OpenedDatabase, url: string, path: string): Pr
   return await db.transaction().execute(async (trx) => {
     await sql`set transaction isolation level repeatable read, read only`.execute(trx);
     const { rows } = await sql<{ id: string }>`select pg_export_snapshot() as id`.execute(trx);
-    // Created first, so that nobody else can read it.
+    // Created first, so that no other user can read it.
     writeFileSync(path, "", { mode: 0o600 });
     const facts = await readBackupFacts(trx);
     await runPgDump(url, rows[0]?.id ?? "", path);

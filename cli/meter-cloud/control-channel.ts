@@ -52,7 +52,7 @@ export interface ControlChannel {
 /**
  * Runs operator commands for other processes of this user while this one has the embedded database open. Listens on the
  * loopback interface and authenticates with the secret in `control.json` in the database's folder (mode 0600). It has a
- * port of its own so that a reverse proxy in front of the server never reaches it.
+ * separate port, so that a reverse proxy in front of the server never reaches it.
  */
 export async function openControlChannel(
   folder: string,

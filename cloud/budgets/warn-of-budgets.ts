@@ -72,7 +72,7 @@ async function warn(
   const sent = await Promise.allSettled(addresses.map((to) => parts.mail({ to, ...mail })));
   for (const each of sent)
     if (each.status === "rejected") parts.log({ event: "cloud.mail_failed", reason: errorName(each.reason) });
-  // Once one of them has it, nobody gets it twice.
+  // Once one of them has the email, it is not sent again.
   const isSent = addresses.length === 0 || sent.some(({ status }) => status === "fulfilled");
   if (isSent) await confirmWarnings(parts.db, workspaceId, { ...reached, thresholds }, now);
   return isSent;

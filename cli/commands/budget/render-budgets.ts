@@ -122,7 +122,7 @@ function notesOf(view: BudgetView): string[] {
     ...((view.cut_calls ?? 0) === 0
       ? []
       : [`ended ${formatQuantity(view.cut_calls, "call")} in flight since the daemon started.`]),
-    ...(letThrough === "" ? [] : [`sent undecided since the daemon started: ${letThrough}.`]),
+    ...(letThrough === "" ? [] : [`sent without a decision since the daemon started: ${letThrough}.`]),
     ...(session === null ? [] : [`shows the session that used most, ${session}.`]),
   ];
 }

@@ -72,7 +72,7 @@ export async function setBudget(context: CommandContext, options: SetBudgetOptio
     const others = budgets.list().filter((each) => each.name !== budget.name);
     if (others.length + config.budgets.length >= MAX_BUDGETS)
       throw new CommandFailure(
-        `There are ${MAX_BUDGETS} budgets, which is the most.\nRemove one: meter budget remove <name>`,
+        `There are ${MAX_BUDGETS} budgets, which is the maximum.\nRemove one: meter budget remove <name>`,
       );
     const action = { at: Date.now(), action: "set", actor: userName(), reason: null, until: null } as const;
     budgets.save(budget.name, JSON.stringify(toBudgetInput(budget)), action);

@@ -88,7 +88,7 @@ const callers: readonly (readonly [name: string, words: readonly string[]])[] = 
   ["curl", ["-sS", "--max-time", "4", "-o", "-", url]],
 ];
 
-/** Clients whose calls need a login, with the trust variables of which one must be set. */
+/** Clients whose calls need a login, with their trust variables. One of these must be set. */
 const agents: readonly (readonly [name: string, trust: readonly (typeof trustVariables)[number][]])[] = [
   ["claude", ["NODE_EXTRA_CA_CERTS"]],
   ["codex", ["CODEX_CA_CERTIFICATE", "SSL_CERT_FILE"]],

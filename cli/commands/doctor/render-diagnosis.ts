@@ -14,7 +14,7 @@ const marks: Readonly<Record<FindingLevel, string>> = {
 /** Width of the level and the check's name, in columns. */
 const LABEL_WIDTH = 19;
 
-/** Renders one finding. Its command stands on a line of its own and is never wrapped, so that it can be pasted. */
+/** Renders one finding. Its command has its own line and is never wrapped, so that it can be pasted. */
 export function renderFinding({ level, check, message, fixCommand }: Finding, width: number): string {
   const line = labelled(`${marks[level].padEnd(6)}  ${check}`, printable(message), LABEL_WIDTH, width);
   return fixCommand === null ? line : `${line}\n${" ".repeat(LABEL_WIDTH)}${fixCommand}`;

@@ -54,7 +54,8 @@ export async function loadParquet(): Promise<Convert> {
     async function* rows() {
       for await (const page of pages) for (const request of page) yield toRow(request);
     }
-    // The writer counts what it has written in a number of its own, so its buffer can be emptied after each row group.
+    // The writer counts the written bytes separately from its buffer, so the buffer can be emptied after each row
+    // group.
     const writer = Object.assign(new ByteWriter(), {
       async flush() {
         const bytes = writer.getBytes().slice();

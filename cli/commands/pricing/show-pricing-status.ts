@@ -44,7 +44,7 @@ export async function showPricingStatus(
     iso === null ? "never" : `${iso.slice(0, 16).replace("T", " ")} UTC`;
   const selected = pull.pull_url ?? (pull.source === "cloud" ? null : pull.source) ?? CLOUD;
   const pulled = rows.filter(({ source }) => source === "auto").map(({ origin }) => originName(origin));
-  // What was pulled or imported once may be of another list than the selected one.
+  // Pulled or imported rates may come from another list than the selected one.
   const from = pulled.length === 0 ? selected : [...new Set(pulled)].sort().join(", ");
   return context.print(
     [

@@ -59,10 +59,10 @@ export async function addProvider(context: CommandContext, options: AddProviderO
       needs_init: needsInit,
     });
   context.print(`Added ${host.host} to ${configFile(home)} as ${host.provider}.`);
-  if (isBuiltIn) context.print("The host is built in. Your table replaces what is built in for it.");
+  if (isBuiltIn) context.print("The host is built in. Your table replaces the built-in settings.");
   if (!isPriced)
     context.print(
-      `There are no bundled prices for ${list}; its calls are unpriced without rates of your own. To use the prices of another provider, set prices in the table, for example prices = "openai".`,
+      `There are no bundled prices for ${list}; its calls are unpriced unless you set rates. To use the prices of another provider, set prices in the table, for example prices = "openai".`,
     );
   context.print(describeNextStep(running, needsInit));
   context.print(`Check it:\n  meter provider test ${testedAddress(host)}`);

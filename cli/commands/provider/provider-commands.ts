@@ -9,7 +9,7 @@ export class ProviderAddCommand extends MeterCommand {
     details: `
       Adds a \`[[providers]]\` table to config.toml and keeps everything else in the file. The daemon reads it when it starts.
       An API is openai, anthropic, gemini, ollama, azure, bedrock, vertex, code-assist, cohere, model-serving, lmstudio or
-      llama-cpp. Without --api, the host is read as OpenAI's API, or as what Databricks and Snowflake serve.
+      llama-cpp. Without --api, hosts of Databricks and Snowflake have their own APIs, and other hosts OpenAI's.
     `,
     examples: [
       [
@@ -22,13 +22,13 @@ export class ProviderAddCommand extends MeterCommand {
   });
 
   host = Option.String({ name: "host" });
-  api = Option.Array("--api", { description: "An API that the host serves; repeat it for several" });
-  port = Option.String("--port", { description: "Only this port; any port without it" });
+  api = Option.Array("--api", { description: "An API that the host serves. Repeat the option for several" });
+  port = Option.String("--port", { description: "Only this port. Default: any port" });
   basePath = Option.String("--base-path", {
     description: "The path before the APIs' own paths, such as /llm",
   });
   providerName = Option.String("--name", {
-    description: "The provider's name in reports; made from the host without it",
+    description: "The provider's name in reports. Default: derived from the host",
   });
   prices = Option.String("--prices", { description: "The provider whose prices apply, such as openai" });
   billing = Option.String("--billing", {

@@ -97,7 +97,7 @@ function renderTest(
   const { host, port, scheme } = url;
   const isKnown = tested.some(({ match }) => match.kind !== "not_provider");
   if (!isKnown && isHostKnown)
-    return `${host} is metered, but not this path: it is outside the base path, or no API of a model.`;
+    return `${host} is metered, but not this path: it is outside the base path, or not the path of a model API.`;
   if (!isKnown) {
     const api = recogniseApi(method, url.path ?? "") ?? "openai";
     const isDefault = port === (scheme === "https" ? 443 : 80);

@@ -7,7 +7,7 @@ import type { CommandContext } from "../../program/command-context.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Programs that start others, perhaps Ollama's server, for which `OLLAMA_HOST` is the address to listen on. */
+/** Programs that start others, perhaps Ollama's server, which reads `OLLAMA_HOST` as the address to listen on. */
 const SHELLS = /^(?:sh|bash|zsh|fish|dash|ksh|pwsh|powershell|cmd|make|docker|tmux|screen)(?:\.exe)?$/i;
 
 /**

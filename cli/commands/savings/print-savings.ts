@@ -95,7 +95,7 @@ function describeCaches({ cache, repeats }: SavingsAnswer): string[] {
     ...(cache.plan_saved_pico_usd === "0"
       ? []
       : [
-          `For calls that a plan covers, caches saved ${fixedUsd(BigInt(cache.plan_saved_pico_usd))} at API prices. No bill is lower for it.`,
+          `For calls that a plan covers, caches saved ${fixedUsd(BigInt(cache.plan_saved_pico_usd))} at API prices. This does not lower a bill.`,
         ]),
     ...(input === 0 ? [] : [`${formatShare(read_tokens ?? 0, input)} of the input tokens came from caches.`]),
     ...(uncounted_requests === 0

@@ -30,8 +30,8 @@ const ok = (detail: string): Outcome => ({ outcome: "ok", detail });
 const failed = (detail: string): Outcome => ({ outcome: "failed", detail });
 
 /**
- * Runs every step in a home of its own below the meter's, and reports each as it ends. Steps after the start of the daemon are left
- * out if it fails.
+ * Runs every step in a separate home below the meter's, and reports each as it ends. Steps after the start of the
+ * daemon are left out if it fails.
  */
 export async function tryPlatform(
   meterHome: string,

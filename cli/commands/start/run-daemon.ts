@@ -40,7 +40,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** How long clients wait for the database at most, in milliseconds. A long migration must not keep them from their providers. */
 const MAX_HOLD_MS = 5_000;
 
-/** How many ends of the proxy in a row, each within a minute of its start, the daemon bears. The script has the same number. */
+/**
+ * How often in a row the proxy may end within a minute of its start before the daemon ends too. The script has the same
+ * number.
+ */
 const CRASH_BUDGET = 5;
 
 /** How long calls in flight may continue after SIGTERM, in milliseconds. */
@@ -118,7 +121,7 @@ async function startProxyBeforeStore(
 
 /** Restarts the proxy at once as often as the budget allows; then the script puts a relay without metering in the daemon's place. */
 const restartsOf = ({ METER_SUPERVISOR, METER_CRASH_BUDGET }: Environment) =>
-  // Without the script, the daemon goes on trying, after longer and longer delays.
+  // Without the script, the daemon keeps trying, after longer and longer delays.
   METER_SUPERVISOR !== undefined && {
     maxFailures: Number(METER_CRASH_BUDGET ?? CRASH_BUDGET),
     restartDelayMs: () => 0,

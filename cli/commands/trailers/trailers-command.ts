@@ -8,7 +8,7 @@ export class TrailersCommand extends MeterCommand {
     category: "Reports",
     description: "Print the cost as Git trailers, for a commit message",
     details: `
-      Prints a line such as "LLM-Cost: $1.23 (meter)". Usage that a plan covers has a line of its own. Without an option, the
+      Prints a line such as "LLM-Cost: $1.23 (meter)". Usage that a plan covers has its own line. Without an option, the
       calls are those since the last commit: the ones that were made on this branch while it was checked out. Prints nothing
       if there are none. For use in a hook, see docs/git.md.
     `,

@@ -51,8 +51,8 @@ function renderWitness({ heads, fault, backupAt }: LedgerWitness): string {
     ].join("\n");
   return [
     describeLedgerFault(fault),
-    "The hashes of before are kept. Ask the people who run the cloud; they can check with: meter-cloud ledger verify",
-    "Continue with the cloud's present ledgers: meter cloud ledger --accept",
+    "The previous hashes are kept. Ask the people who run the cloud; they can check with: meter-cloud ledger verify",
+    "Accept the cloud's current ledgers: meter cloud ledger --accept",
     ...lines,
   ].join("\n");
 }

@@ -21,7 +21,7 @@ export class CloudLedgerCommand extends MeterCommand {
   });
 
   accept = Option.Boolean("--accept", false, {
-    description: "Save the current hashes, whatever was saved before",
+    description: "Replace the saved hashes with the current ones",
   });
   json = Option.Boolean("--json", false, { description: "Print the saved hashes as JSON" });
 

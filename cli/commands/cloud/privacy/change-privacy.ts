@@ -26,7 +26,7 @@ export async function changePrivacy(context: CommandContext, options: PrivacyWor
       // Before the file changes, since a daemon may read it at any moment.
       saveAnnouncedWatermark(store, uploadFrom);
       await editConfig(home, changes);
-      // After the file changed: until then the stored time may stand in for a date in the file.
+      // After the file changed: until then the stored time may be used in place of a date in the file.
       saveCommandedWatermark(store, uploadFrom);
     });
   }

@@ -189,7 +189,7 @@ function notes({ bill, firstDay }: ShownBill, width: number): string[] {
   const { keyIs, provider } = bill.format;
   const texts = [
     keyIs === null
-      ? "The statement names no keys, so calls of all machines are in it."
+      ? "The statement names no keys, so it includes the calls of all machines."
       : "Records here do not store which key was used. To compare one key, name it with --key, and its project with --project.",
     firstDay === null
       ? `No call to ${provider} was recorded through the meter.`

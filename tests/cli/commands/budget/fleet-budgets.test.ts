@@ -48,11 +48,11 @@ describe("meter budget, with budgets of a workspace", () => {
     assert.match(render(4, 1), /could not decide, 1 call of them before the budgets were read\.$/m);
     assert.match(
       render(3, 0),
-      /^workspace\/all: sent undecided since the daemon started: 2 calls whose caller was not found within 5 ms, 1 call while its records could not be read\.$/m,
+      /^workspace\/all: sent without a decision since the daemon started: 2 calls whose caller was not found within 5 ms, 1 call while its records could not be read\.$/m,
     );
     const [view] = budgets;
     const shownEarly = renderBudget({ ...view, let_through: { caller: 1 } }, [], Date.now(), 2);
-    assert.match(shownEarly, /^note {7}sent undecided since the daemon started: 1 call whose caller/m);
+    assert.match(shownEarly, /^note {7}sent without a decision since the daemon started: 1 call whose caller/m);
     assert.match(
       shownEarly,
       /^note {7}2 calls were sent before any budget was read, when the daemon started\.$/m,
