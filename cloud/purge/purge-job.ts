@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/ports/clock.ts";
 import type { CloudLog } from "../../core/ports/cloud-log.ts";
+import type { Millis } from "../../core/values/time.ts";
 import { continueErasures, type ErasureParts } from "../erasure/run-erasure.ts";
 import { problemOf } from "../http/problem.ts";
 import { sealingOf } from "../store/body-keys.ts";
@@ -26,78 +27,90 @@ export interface PurgeJob {
   stop(): Promise<void>;
 }
 
+/** What the job needs. */
+type JobParts = PurgeParts &
+  Pick<ErasureParts, "sha256" | "randomBytes"> & {
+    readonly clock: Pick<Clock, "now" | "setTimer">;
+    readonly log: CloudLog;
+  };
+
+/** The state of a job. */
+interface JobState {
+  readonly parts: JobParts;
+  readonly purged: () => Promise<void>;
+  isStopped: boolean;
+  /** When bodies in clear are searched for again. */
+  nextSealing: Millis;
+  /** How many bodies were encrypted since `purged` was called. */
+  sealedSoFar: number;
+}
+
 /**
  * Starts a job that erases what is due, finishes interrupted erasures and encrypts old bodies, hourly, for a few seconds at a time. Several
  * processes may each run one. Calls `purged` after a run that erased something, and once no body in clear is left.
  */
-export function startPurgeJob(
-  parts: PurgeParts &
-    Pick<ErasureParts, "sha256" | "randomBytes"> & {
-      readonly clock: Pick<Clock, "now" | "setTimer">;
-      readonly log: CloudLog;
-    },
-  purged: () => Promise<void> = async () => {},
-): PurgeJob {
-  const { clock, log } = parts;
-  let isStopped = false;
+export function startPurgeJob(parts: JobParts, purged: () => Promise<void> = async () => {}): PurgeJob {
+  const state: JobState = { parts, purged, isStopped: false, nextSealing: 0, sealedSoFar: 0 };
   let running: Promise<void> = Promise.resolve();
-  let [nextSealing, sealedSoFar] = [0, 0];
-  let cancel = clock.setTimer(FIRST_RUN_MS, tick);
+  let cancel = parts.clock.setTimer(FIRST_RUN_MS, tick);
 
   function tick(): void {
-    running = run().then((nextMs) => {
-      if (!isStopped) cancel = clock.setTimer(nextMs, tick);
+    running = run(state).then((nextMs) => {
+      if (!state.isStopped) cancel = parts.clock.setTimer(nextMs, tick);
     });
-  }
-
-  async function run(): Promise<number> {
-    try {
-      await deleteExpiredStates(parts.db, clock.now());
-      await continueErasures({ ...parts, bodyKeys: parts.bodyKeys ?? null });
-      const report = await runPurge(parts, { maxSteps: PURGE_MAX_STEPS, isStopped: () => isStopped });
-      const count = (kind: string) => report.erased.filter((subject) => subject.kind === kind).length;
-      if (report.rows > 0 || report.erased.length > 0) {
-        log({
-          event: "cloud.purged",
-          workspaces: count("workspace"),
-          organisations: count("organisation"),
-          accounts: count("account"),
-          left: report.left.length,
-          rows: report.rows,
-        });
-      }
-      const isSealed = await seal();
-      const isRewritten = isSealed && sealedSoFar > 0;
-      if (isRewritten) sealedSoFar = 0;
-      if (report.erased.length > 0 || isRewritten) await purged();
-      return report.left.length > 0 || !isSealed ? UNFINISHED_MS : INTERVAL_MS;
-    } catch (error) {
-      const { reason, code } = problemOf(error);
-      log({ event: "cloud.purge_failed", reason, code });
-      return INTERVAL_MS;
-    }
-  }
-
-  /** Encrypts some of the bodies that are stored in clear. Returns whether none is left. */
-  async function seal(): Promise<boolean> {
-    const sealing = sealingOf(parts);
-    const now = clock.now();
-    if (sealing === null || now < nextSealing) return true;
-    const { sealed, isUnfinished } = await sealOldBodies(parts.db, sealing, now, {
-      maxRequests: SEALED_PER_RUN,
-      isStopped: () => isStopped,
-    });
-    sealedSoFar += sealed;
-    if (sealed > 0) log({ event: "cloud.bodies_sealed", bodies: sealed });
-    if (!isUnfinished) nextSealing = now + SEALING_INTERVAL_MS;
-    return !isUnfinished;
   }
 
   return {
     async stop() {
-      isStopped = true;
+      state.isStopped = true;
       cancel();
       await running;
     },
   };
+}
+
+/** Runs once. Returns the time to the next run, in milliseconds. */
+async function run(state: JobState): Promise<number> {
+  const { parts, purged } = state;
+  try {
+    await deleteExpiredStates(parts.db, parts.clock.now());
+    await continueErasures({ ...parts, bodyKeys: parts.bodyKeys ?? null });
+    const report = await runPurge(parts, { maxSteps: PURGE_MAX_STEPS, isStopped: () => state.isStopped });
+    const count = (kind: string) => report.erased.filter((subject) => subject.kind === kind).length;
+    if (report.rows > 0 || report.erased.length > 0) {
+      parts.log({
+        event: "cloud.purged",
+        workspaces: count("workspace"),
+        organisations: count("organisation"),
+        accounts: count("account"),
+        left: report.left.length,
+        rows: report.rows,
+      });
+    }
+    const isSealed = await seal(state);
+    const isRewritten = isSealed && state.sealedSoFar > 0;
+    if (isRewritten) state.sealedSoFar = 0;
+    if (report.erased.length > 0 || isRewritten) await purged();
+    return report.left.length > 0 || !isSealed ? UNFINISHED_MS : INTERVAL_MS;
+  } catch (error) {
+    const { reason, code } = problemOf(error);
+    parts.log({ event: "cloud.purge_failed", reason, code });
+    return INTERVAL_MS;
+  }
+}
+
+/** Encrypts some of the bodies that are stored in clear. Returns whether none is left. */
+async function seal(state: JobState): Promise<boolean> {
+  const { parts } = state;
+  const sealing = sealingOf(parts);
+  const now = parts.clock.now();
+  if (sealing === null || now < state.nextSealing) return true;
+  const { sealed, isUnfinished } = await sealOldBodies(parts.db, sealing, now, {
+    maxRequests: SEALED_PER_RUN,
+    isStopped: () => state.isStopped,
+  });
+  state.sealedSoFar += sealed;
+  if (sealed > 0) parts.log({ event: "cloud.bodies_sealed", bodies: sealed });
+  if (!isUnfinished) state.nextSealing = now + SEALING_INTERVAL_MS;
+  return !isUnfinished;
 }
