@@ -11,7 +11,9 @@ import { inScope } from "./transaction.ts";
 /** Any time: before and after all requests. */
 const ALL_TIME: Span = { from: Date.parse("0001-01-01T00:00:00Z"), to: Date.UTC(9999, 0, 1) };
 
-/** When a workspace whose days were not all summed is looked at again: processes of the version before may still run. */
+/**
+ * When a workspace whose days were not all summed is checked again: processes of the previous version may still run.
+ */
 const LOOK_AGAIN_MS = DAY_MS;
 
 /**

@@ -18,7 +18,7 @@ export interface DistrustingProgram extends CallingProgram {
   readonly lastSeenAt: Millis;
 }
 
-/** Learns from ended connections which programs do not trust the meter's certificate. */
+/** Finds the programs that do not trust the meter's certificate, from the connections that they ended. */
 export interface DistrustingPrograms {
   /** Takes the end of an intercepted connection. */
   ended(program: CallingProgram, end: InterceptedEnd): void;

@@ -13,7 +13,7 @@ const MAX_NAMES_PER_SITE = 8;
 /** A DNS name, an address or a bracketed IPv6 address, with a port or without. */
 const ADDRESS = /^(?:[a-z0-9_.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
 
-/** Creates the limits. They begin anew each day by the clock. */
+/** Creates the limits, which are reset each day by the clock. */
 export function createHostNames(monotonicMs: () => number): HostNames {
   let names = new Set<string>();
   let sites = new Map<string, number>();

@@ -31,7 +31,7 @@ export interface LedgerWitness {
   readonly checkedAt: Millis;
   /** The first difference that was found. The heads stay as they were before it. */
   readonly fault: HeadFault | null;
-  /** Earlier heads, of which a backup must have those that are older. Older versions did not keep any. */
+  /** Earlier heads. A backup must have those that are older than itself. Older versions did not keep any. */
   readonly kept?: readonly DatedHeads[];
   /** When the backup was made from which the cloud was restored; null or absent if it was not. */
   readonly backupAt?: Millis | null;

@@ -59,7 +59,7 @@ interface State {
   readonly ports: OtlpPorts;
   readonly otlp: ConfiguredOtlp;
   readonly host: string;
-  /** The key of the stored progress: a new endpoint begins anew. */
+  /** The key of the stored progress. A new endpoint has none. */
   readonly key: string;
   /** Sums since this start, so that a message that is sent again does not count twice. */
   readonly metrics: OtlpMetrics;

@@ -62,7 +62,7 @@ function wholeSlots({ from, to }: Span): Span {
   return { from: round(from, Math.floor), to: round(to, Math.ceil) };
 }
 
-/** Joins adjacent blocks, of which the latest comes first. */
+/** Joins adjacent blocks. The latest block is first. */
 function mergeBlocks(
   blocks: readonly number[],
   before: number,

@@ -2,7 +2,7 @@ import { readSavings } from "../../store/reads/savings.ts";
 import type { ApiHandlers } from "../api-call.ts";
 import { parsePeriod } from "./read-period.ts";
 
-/** Most findings in an answer. Decision: the largest savings only; longer lists go unread. */
+/** Most findings in an answer. Decision: the largest savings only; a longer list would not be read. */
 const MAX_FINDINGS = 100;
 
 /** The route of the savings. */

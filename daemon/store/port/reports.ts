@@ -84,7 +84,7 @@ export interface ReportRow {
   /** Requests whose tokens are missing or were cut off. */
   incomplete: number;
   tokens: TokenSums;
-  /** The cost of all requests, whoever pays. `split` separates what was spent from plan usage. */
+  /** The cost of all requests with any billing. `split` separates what was spent from plan usage. */
   costPicoUsd: bigint;
   split: CostSplit;
   bySource: Readonly<Record<CostSource, SourceShare>>;
