@@ -52,7 +52,10 @@ describe("meter budget, with budgets of a workspace", () => {
     );
     const [view] = budgets;
     const shownEarly = renderBudget({ ...view, let_through: { caller: 1 } }, [], Date.now(), 2);
-    assert.match(shownEarly, /^note {7}sent without a decision since the daemon started: 1 call whose caller/m);
+    assert.match(
+      shownEarly,
+      /^note {7}sent without a decision since the daemon started: 1 call whose caller/m,
+    );
     assert.match(
       shownEarly,
       /^note {7}2 calls were sent before any budget was read, when the daemon started\.$/m,
