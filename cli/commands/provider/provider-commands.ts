@@ -23,7 +23,7 @@ export class ProviderAddCommand extends MeterCommand {
 
   host = Option.String({ name: "host" });
   api = Option.Array("--api", { description: "An API that the host serves. Repeat the option for several" });
-  port = Option.String("--port", { description: "Only this port. Default: any port" });
+  port = Option.String("--port", { description: "Only this port. Default: every port" });
   basePath = Option.String("--base-path", {
     description: "The path before the APIs' own paths, such as /llm",
   });
