@@ -11,6 +11,7 @@ export interface Violation {
     | "insert_select"
     | "pulled_insert"
     | "volatile_insert"
+    | "volatile_change"
     | "mutable_update"
     | "cast_of_set"
     | "set_config"
@@ -19,7 +20,10 @@ export interface Violation {
   readonly subject: string;
 }
 
-/** Functions whose result differs from call to call. In an insert they make a cluster copy rows, which row-level security refuses. */
+/**
+ * Functions whose result differs from call to call. In an insert they make a cluster copy rows, which row-level security refuses. A cluster
+ * refuses them in an update and a delete, of the coordinator's tables too.
+ */
 const VOLATILE = new Set(["gen_random_uuid", "random", "clock_timestamp", "nextval"]);
 
 /** The immutable functions that statements use in `do update`. A cluster refuses others there. */
@@ -99,6 +103,11 @@ function visitQuery(kind: (typeof QUERIES)[number], query: Node, outer: Scope, f
     if (isWrite) found.push({ rule: "write_in_with", subject: String(ctename) });
   }
   if (kind === "InsertStmt") checkInsert(query, found);
+  else if (kind !== "SelectStmt") {
+    const names = callsIn(query).filter((name) => VOLATILE.has(name));
+    const table = String((query.relation as Node).relname);
+    for (const name of names) found.push({ rule: "volatile_change", subject: `${name} in ${table}` });
+  }
   const sources = sourcesOf(kind, query).map((source) =>
     source.table !== null && expressions.has(source.table) ? { ...source, table: null } : source,
   );

@@ -136,6 +136,14 @@ export interface FreshKey {
 /** An approved pairing that one poll has claimed. */
 type ClaimedPairing = Selectable<CloudSchema["pairing_sessions"]> & { readonly claimed_at: Millis };
 
+/** What a poll needs. */
+interface PollParts {
+  readonly now: Millis;
+  /** A new id of this poll. */
+  readonly claim: string;
+  readonly mint: (workspaceId: string) => FreshKey;
+}
+
 /**
  * Answers a poll, in three steps: claims an approved pairing, stores the machine and its key in the workspace, and marks the pairing
  * as consumed. Of several simultaneous polls, one has the claim and gets the key. If the process ends in between, a poll after
@@ -145,10 +153,9 @@ type ClaimedPairing = Selectable<CloudSchema["pairing_sessions"]> & { readonly c
 export async function pollPairing(
   db: CloudDatabase,
   pollHash: Uint8Array,
-  now: Millis,
-  mint: (workspaceId: string) => FreshKey,
+  { now, claim, mint }: PollParts,
 ): Promise<PairingPoll> {
-  const claimed = await claimPairing(db, pollHash, now);
+  const claimed = await claimPairing(db, pollHash, claim, now);
   if ("poll" in claimed) return claimed.poll;
   const poll = await pairMachine(db, claimed, mint);
   const isFirst = await inScope(db, {}, (trx) => consumePairing(trx, claimed, now));
@@ -158,12 +165,13 @@ export async function pollPairing(
 async function claimPairing(
   db: CloudDatabase,
   pollHash: Uint8Array,
+  claim: string,
   now: Millis,
 ): Promise<ClaimedPairing | { readonly poll: PairingPoll }> {
   return await inScope(db, {}, async (trx) => {
     const claimed = await trx
       .updateTable("pairing_sessions")
-      .set({ claim: sql<string>`gen_random_uuid()`, claimed_at: now })
+      .set({ claim, claimed_at: now })
       .where("poll_hash", "=", pollHash)
       .where("status", "=", "approved")
       .where("expires_at", ">", now)

@@ -42,6 +42,11 @@ const ROWS: readonly (readonly [statement: string, broken: readonly string[]])[]
     ["volatile_insert gen_random_uuid into machines"],
   ],
   [
+    "update pairing_sessions set claim = gen_random_uuid()",
+    ["volatile_change gen_random_uuid in pairing_sessions"],
+  ],
+  ["update pairing_sessions set claim = $1", []],
+  [
     "insert into machines as m (workspace_id) values ($1) on conflict do update set label = encode(($2::text || m.label)::bytea, 'hex')",
     [],
   ],

@@ -63,7 +63,8 @@ export const pairingHandlers = {
     for (let waitedMs = 0; ; waitedMs += RECHECK_INTERVAL_MS) {
       // For a client that disconnected, the token would be consumed and lost with the answer.
       const isGone = context.req.raw.signal.aborted;
-      const found = isGone ? null : await pollPairing(parts.db, pollHash, parts.clock.now(), mint);
+      const poll = { now: parts.clock.now(), claim: newId(parts), mint };
+      const found = isGone ? null : await pollPairing(parts.db, pollHash, poll);
       if (found === null) return answer(200, { status: "pending" });
       if (found.status !== "pending" || waitedMs >= POLL_WAIT_MS)
         return answer(200, await toResult(parts, found));

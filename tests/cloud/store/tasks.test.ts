@@ -75,9 +75,13 @@ const startAndApprove = async (rig: CloudRig, world: World) => {
 };
 
 const poll = (rig: CloudRig, world: World) =>
-  pollPairing(rig.db, pollHash(world), rig.clock.now(), (workspaceId) => {
-    const { token, hash, prefix } = mintToken("sync", workspaceId, randomBytes, sha256);
-    return { keyId: rig.uuid(), token, tokenHash: hash, prefix, promptHashKey: randomBytes(32) };
+  pollPairing(rig.db, pollHash(world), {
+    now: rig.clock.now(),
+    claim: rig.uuid(),
+    mint(workspaceId) {
+      const { token, hash, prefix } = mintToken("sync", workspaceId, randomBytes, sha256);
+      return { keyId: rig.uuid(), token, tokenHash: hash, prefix, promptHashKey: randomBytes(32) };
+    },
   });
 
 /** So that the next purge has only this world's work. */
