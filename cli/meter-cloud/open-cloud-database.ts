@@ -4,6 +4,7 @@ import { makeFolder } from "../../adapters/files/make-folder.ts";
 import { MissingPackageError } from "../../adapters/optional-packages.ts";
 import { openPgliteFolder } from "../../adapters/postgres/pglite.ts";
 import { openPostgres } from "../../adapters/postgres/postgres-server.ts";
+import { WorkerError } from "../../cloud/store/cluster-node.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
 import { DatabaseError, type PostgresDatabase } from "../../core/ports/postgres.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
@@ -91,8 +92,11 @@ const UNSUPPORTED_PARAMETER = /^unsupported startup parameter/;
 const NEEDS_POOLER_SETTING =
   "DATABASE_URL is a pooler in transaction mode. Set METER_CLOUD_DATABASE_TRANSACTION_POOLER=true.";
 
-/** Turns a database error into a failure whose message says what to do. Returns other errors unchanged. */
+/** Turns an error of the database into a failure whose message says what to do. Returns other errors unchanged. */
 export function describeDatabaseError(cause: unknown): unknown {
+  if (cause instanceof WorkerError) {
+    return new CommandFailure(`${cause.message}\nSet DATABASE_URL to the coordinator's address.`);
+  }
   if (!(cause instanceof DatabaseError)) return cause;
   if (cause.code === UNDEFINED_TABLE) {
     return new CommandFailure(NO_TABLES);

@@ -1,4 +1,5 @@
 import { sql, type Transaction } from "kysely";
+import { hasTable, isOnWorker, WorkerError } from "./cluster-node.ts";
 import { DIRECTORY_TRIGGERS } from "./migrations/0021-directory.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { ROLLUP_SUMS, USAGE_SUMS } from "./rollups.ts";
@@ -13,8 +14,13 @@ export const DISTRIBUTED_TABLES: readonly string[] = Object.entries(TABLE_PLACES
   place === "distributed" ? [table] : [],
 );
 
+/** The tables on the coordinator. */
+const COORDINATOR_TABLES: readonly string[] = Object.entries(TABLE_PLACES).flatMap(([table, place]) =>
+  place === "coordinator" ? [table] : [],
+);
+
 /** The roles as which a node connects to another one. */
-const ROLES = ["meter_app", "meter_lookup", "meter_purge"];
+const ROLES = ["meter_accounts", "meter_app", "meter_lookup", "meter_purge"];
 
 /** A cluster sends `set local` to the shards only with this. Each node may serve clients. */
 const PROPAGATE = `do $do$ begin
@@ -42,6 +48,23 @@ const PREPARATION: readonly string[] = [
 const distribution = (table: string) =>
   `select create_distributed_table('${table}', 'workspace_id', colocate_with => '${table === FIRST ? "none" : FIRST}')`;
 
+/** A table on the coordinator that the workers do not know yet, accounts included. */
+const UNKNOWN_TABLE = `select c.oid from pg_class c where c.relkind = 'r'
+  and (c.relnamespace = 'accounts'::regnamespace or c.oid = any ('{${COORDINATOR_TABLES.join(",")}}'::regclass[]))
+  and not exists (select from pg_dist_partition where logicalrelid = c.oid) limit 1`;
+
+/** Makes the coordinator's tables known to the workers, so that clients may connect to any node. */
+const ANNOUNCEMENT = `do $do$
+  declare found oid;
+  begin
+    loop
+      found := (${UNKNOWN_TABLE});
+      exit when found is null;
+      -- With those that it refers to, and that refer to it.
+      perform citus_add_local_table_to_metadata(found, cascade_via_foreign_keys => true);
+    end loop;
+  end $do$`;
+
 /** Removes what a distributed table held before, which stays on the coordinator otherwise. */
 const truncation = (table: string) =>
   `select truncate_local_data_after_distributing_table('${table}'::regclass)`;
@@ -53,6 +76,7 @@ export function distributionSql(): readonly string[] {
     ...DISTRIBUTED_TABLES.map(distribution),
     // References first: a table can be truncated only after those that refer to it.
     ...[...DISTRIBUTED_TABLES].reverse().map(truncation),
+    ANNOUNCEMENT,
   ];
 }
 
@@ -85,9 +109,11 @@ const DISTRIBUTION_LOCK = 7_303_015;
 /**
  * Distributes the tables of a migrated database on Citus, those that are not distributed yet. Compares the rows and sums of each table
  * with those before, and only then removes its rows from the coordinator. Safe to repeat after an interruption. Stop the servers first.
+ * Throws a `WorkerError` on a worker.
  */
 export async function distributeCloud(db: CloudDatabase): Promise<Distribution> {
   if (!(await isOnCitus(db))) return { kind: "not_citus" };
+  if (await isOnWorker(db)) throw new WorkerError();
   return await holdingLock(db, async (connection) => {
     await run(connection, [...PREPARATION, CREATE_SAVED_TOTALS]);
     const done = await distributedTables(connection);
@@ -105,7 +131,7 @@ export async function distributeCloud(db: CloudDatabase): Promise<Distribution> 
     }
     const saved = await readSavedTotals(connection);
     const unfinished = DISTRIBUTED_TABLES.filter((table) => saved.has(table)).reverse();
-    await run(connection, [...unfinished.map(truncation), `drop table ${SAVED_TOTALS}`]);
+    await run(connection, [...unfinished.map(truncation), `drop table ${SAVED_TOTALS}`, ANNOUNCEMENT]);
     return { kind: "distributed", tables, totals: Object.fromEntries(saved) };
   });
 }
@@ -115,7 +141,10 @@ export async function distributeNewTables(db: CloudDatabase): Promise<Distributi
   if (!(await isOnCitus(db))) return null;
   const done = await distributedTables(db);
   if (!done.has(FIRST)) return null;
-  const isFinished = DISTRIBUTED_TABLES.every((table) => done.has(table)) && !(await hasSavedTotals(db));
+  const isFinished =
+    DISTRIBUTED_TABLES.every((table) => done.has(table)) &&
+    !(await hasTable(db, SAVED_TOTALS)) &&
+    !(await hasUnknownTables(db));
   return isFinished ? { kind: "distributed", tables: [], totals: {} } : await distributeCloud(db);
 }
 
@@ -152,10 +181,9 @@ async function readSavedTotals(db: CloudDatabase): Promise<ReadonlyMap<string, T
   return new Map(rows.map(({ name, totals }) => [name, totals]));
 }
 
-async function hasSavedTotals(db: CloudDatabase): Promise<boolean> {
-  const { rows } = await sql<{ found: boolean }>`
-    select to_regclass(${SAVED_TOTALS}) is not null as found`.execute(db);
-  return rows[0]?.found === true;
+async function hasUnknownTables(db: CloudDatabase): Promise<boolean> {
+  const { rows } = await sql.raw(UNKNOWN_TABLE).execute(db);
+  return rows.length > 0;
 }
 
 /** Compares a distributed table with its totals before. Null if they are equal, or if it was distributed by an earlier version. */
@@ -177,11 +205,7 @@ export async function readAllTotals(db: CloudDatabase): Promise<Readonly<Record<
   return totals;
 }
 
-async function isOnCitus(db: CloudDatabase): Promise<boolean> {
-  const { rows } = await sql<{ found: boolean }>`
-    select to_regclass('pg_dist_partition') is not null as found`.execute(db);
-  return rows[0]?.found === true;
-}
+const isOnCitus = (db: CloudDatabase): Promise<boolean> => hasTable(db, "pg_dist_partition");
 
 async function distributedTables(db: CloudDatabase): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ name: string }>`

@@ -1,5 +1,6 @@
 import { sql, type Transaction } from "kysely";
 import type { Millis } from "../../core/values/time.ts";
+import { hasTable, isOnWorker, WorkerError } from "./cluster-node.ts";
 import type { Migration } from "./migration.ts";
 import { firstSchema } from "./migrations/0001-first-schema.ts";
 import { accounts } from "./migrations/0002-accounts.ts";
@@ -75,7 +76,7 @@ const MIGRATION_LOCK = 7_303_014;
  * this code too.
  *
  * Run it as the role that owns the tables. Row-level security raises an error instead of hiding rows, so that a migration
- * that fills in rows cannot silently skip them.
+ * that fills in rows cannot silently skip them. Throws a `WorkerError` on a worker of a cluster if a migration is left to run.
  */
 export async function migrateCloud(
   db: CloudDatabase,
@@ -83,6 +84,11 @@ export async function migrateCloud(
   migrations: readonly Migration[] = CLOUD_MIGRATIONS,
 ): Promise<readonly string[]> {
   return await db.transaction().execute(async (trx) => {
+    // A worker would keep the tables to itself, or refuse to change them.
+    if (await isOnWorker(trx)) {
+      if (await hasNothingToRun(trx, migrations)) return [];
+      throw new WorkerError();
+    }
     await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK}::bigint)`.execute(trx);
     await sql`set local statement_timeout = 0`.execute(trx);
     await sql`set local row_security = off`.execute(trx);
@@ -99,6 +105,15 @@ export async function migrateCloud(
     if (missing.length > 0) await sql`grant select on cloud_migrations to public`.execute(trx);
     return missing.map(({ name }) => name);
   });
+}
+
+async function hasNothingToRun(
+  trx: Transaction<CloudSchema>,
+  migrations: readonly Migration[],
+): Promise<boolean> {
+  if (!(await hasTable(trx, "cloud_migrations"))) return false;
+  const applied = new Set(await appliedNames(trx));
+  return migrations.every(({ name }) => applied.has(name));
 }
 
 /** Whether every migration has run. A server checks this before it accepts requests. */

@@ -54,8 +54,8 @@ export async function inSnapshot<T>(
 }
 
 /**
- * Sets the role and the scope, for the rest of the transaction. The ids of a workspace and an organisation are messages of their own:
- * a cluster sends `set local` to the shards, but not `set_config()`. A person's id is read only where the tables are not distributed.
+ * Sets the role and the scope, for the rest of the transaction. The ids are messages of their own: a node of a cluster sends `set local` to
+ * the nodes that have the rows, but not `set_config()`.
  */
 async function enterScope(
   trx: Transaction<CloudSchema>,
@@ -66,7 +66,8 @@ async function enterScope(
     set_config('role', ${role}, true),
     set_config('meter.workspace_id', '', true),
     set_config('meter.organisation_id', '', true),
-    set_config('meter.user_id', ${userId ?? ""}, true)`.execute(trx);
+    set_config('meter.user_id', '', true)`.execute(trx);
+  if (userId !== undefined) await sql`set local meter.user_id = ${sql.lit(userId)}`.execute(trx);
   if (workspaceId !== undefined) await enterWorkspace(trx, workspaceId);
   if (organisationId !== undefined) await enterOrganisation(trx, organisationId);
 }

@@ -121,6 +121,15 @@ export function describeOnPostgres(
 /** The coordinator of a cluster, as a superuser, with the extension and its workers in that database; null for none. */
 export const CITUS_URL: string | null = process.env.METER_TEST_CITUS_URL ?? null;
 
+/** The node that the suites connect to, as `host:port`; null for the coordinator. */
+const CITUS_NODE: string | null = process.env.METER_TEST_CITUS_NODE ?? null;
+
+function toNode(url: string): string {
+  const node = new URL(url);
+  if (CITUS_NODE !== null) node.host = CITUS_NODE;
+  return node.href;
+}
+
 /** Opens databases on a cluster, each distributed. The nodes accept connections of the URL's user and of the roles. */
 function citusEngine(url: string): Engine {
   return {
@@ -135,7 +144,7 @@ function citusEngine(url: string): Engine {
       await owner.close();
       if (outcome.kind !== "distributed") throw new Error(`${url} is no cluster: ${outcome.kind}`);
       // Settings of the database apply to connections that are made after it was distributed.
-      const database = await connect(made, options);
+      const database = await connect(toNode(made), options);
       const close = async () => {
         await database.close();
         await dropClusterDatabase(url, name).catch(() => {});
@@ -186,8 +195,11 @@ function schemaHash(): string {
   return createHash("sha256").update(JSON.stringify(CLOUD_MIGRATIONS)).digest("hex").slice(0, 16);
 }
 
+/** A busy machine must not fail a suite that is not about these limits. */
+const PATIENT: PostgresServerOptions = { acquireTimeoutMs: 60_000, statementTimeoutMs: 60_000 };
+
 async function connect(url: string, options: PostgresServerOptions = {}): Promise<TestDatabase> {
-  const opened = openPostgres(url, systemClock, options);
+  const opened = openPostgres(url, systemClock, { ...PATIENT, ...options });
   const database = { ...opened, dialect: recordingDialect(opened.dialect) };
   const db = openCloudDatabase(database);
   return { db, database, url, close: () => db.destroy() };

@@ -11,6 +11,7 @@ import {
 } from "../../../cloud/store/distribute.ts";
 import { CLOUD_MIGRATIONS, migrateCloud } from "../../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
+import { TABLE_PLACES } from "../../../cloud/store/table-places.ts";
 import { changedDialect } from "../kit/changed-engine.ts";
 import { createClusterDatabase, dropClusterDatabase } from "../kit/citus-cluster.ts";
 import { batch, createRig, json, record } from "../kit/cloud-rig.ts";
@@ -130,6 +131,7 @@ describe(`distributeCloud() on Citus${missing}`, { skip: missing !== "" }, () =>
       new RegExp(`truncate_local_data_after_distributing_table\\('${last}'`),
       /truncate_local_data_after_distributing_table\('requests'/,
       /truncate_local_data_after_distributing_table\('workspaces'/,
+      /drop table distribution_totals/,
     ]) {
       death.after = after;
       await assert.rejects(distributeCloud(dying), /the process died/, String(after));
@@ -143,6 +145,12 @@ describe(`distributeCloud() on Citus${missing}`, { skip: missing !== "" }, () =>
     const { rows } = await sql<{ n: number }>`select count(*)::integer as n from pg_dist_partition p
       where partmethod = 'h'`.execute(db);
     assert.equal(rows[0]?.n, DISTRIBUTED_TABLES.length);
+    const { rows: announced } = await sql<{
+      n: number;
+    }>`select count(*)::integer as n from pg_dist_partition p
+      where partmethod = 'n' and not logicalrelid::text like 'accounts.%'`.execute(db);
+    const places = Object.values(TABLE_PLACES).filter((place) => place === "coordinator");
+    assert.equal(announced[0]?.n, places.length);
     const { rows: left } = await sql`select 1 where to_regclass('distribution_totals') is not null`.execute(
       db,
     );

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
+import { WorkerError } from "../../../cloud/store/cluster-node.ts";
 import {
   DISTRIBUTED_TABLES,
   distributeCloud,
@@ -8,6 +9,7 @@ import {
   distributionSql,
   readAllTotals,
 } from "../../../cloud/store/distribute.ts";
+import { CLOUD_MIGRATIONS, migrateCloud } from "../../../cloud/store/migrate.ts";
 import { TABLE_PLACES } from "../../../cloud/store/table-places.ts";
 import { loadParser } from "../../../tools/statement-parser.ts";
 import { batch, type CloudRig, createRig, record } from "../kit/cloud-rig.ts";
@@ -39,6 +41,9 @@ const STAND_IN = [
     insert into calls values (concat('distribute ', name, ' with ', colocate_with)) $$`,
   `create function truncate_local_data_after_distributing_table(name regclass) returns void language sql as $$
     insert into calls values (concat('truncate ', name)) $$`,
+  `create function citus_add_local_table_to_metadata(name regclass, cascade_via_foreign_keys boolean) returns void language sql as $$
+    insert into pg_dist_partition values (name, 'n');
+    insert into calls values (concat('announce ', name)) $$`,
   `create function run_command_on_workers(command text) returns void language sql as $$
     insert into calls values ('workers') $$`,
 ];
@@ -99,14 +104,23 @@ describeOnPostgres(
       const outcome = await distributeCloud(rig.db);
       assert.ok(outcome.kind === "distributed");
       assert.deepEqual(outcome.tables, DISTRIBUTED_TABLES);
+      const accounts = ["people", "sessions", "credentials", "verifications"].map(
+        (table) => `accounts.${table}`,
+      );
+      const atCoordinator = Object.entries(TABLE_PLACES).flatMap(([table, place]) =>
+        place === "coordinator" ? [table] : [],
+      );
+      const announced = [...accounts, ...atCoordinator].map((table) => `announce ${table}`);
       for (const table of DISTRIBUTED_TABLES) assert.deepEqual(outcome.totals[table], expected[table], table);
-      assert.deepEqual(await calls(), [
+      const seen = await calls();
+      assert.deepEqual(seen.slice(0, -announced.length), [
         "workers",
         ...DISTRIBUTED_TABLES.map(
           (table) => `distribute ${table} with ${table === "workspaces" ? "none" : "workspaces"}`,
         ),
         ...[...DISTRIBUTED_TABLES].reverse().map((table) => `truncate ${table}`),
       ]);
+      assert.deepEqual(seen.slice(-announced.length).sort(), announced.sort());
       const { rows } = await sql<{ name: string }>`select relname as name from pg_class
         where relforcerowsecurity and relname = any (${`{${DISTRIBUTED_TABLES.join(",")}}`}::text[])
         union all select tgname from pg_trigger where not tgisinternal`.execute(rig.db);
@@ -119,6 +133,24 @@ describeOnPostgres(
       assert.ok(outcome?.kind === "distributed");
       assert.deepEqual(outcome.tables, ["budgets"]);
       assert.deepEqual(await calls(), ["workers", "distribute budgets with workspaces", "truncate budgets"]);
+    });
+
+    it("makes a new table of the coordinator known to the workers", async () => {
+      await sql`delete from pg_dist_partition where logicalrelid = 'tasks'::regclass`.execute(rig.db);
+      assert.equal((await distributeNewTables(rig.db))?.kind, "distributed");
+      assert.deepEqual(await calls(), ["workers", "announce tasks"]);
+    });
+
+    it("changes no schema through a worker", async () => {
+      await sql`create table pg_dist_local_group (groupid integer)`.execute(rig.db);
+      await sql`insert into pg_dist_local_group values (0)`.execute(rig.db);
+      assert.equal((await distributeCloud(rig.db)).kind, "distributed");
+      await sql`update pg_dist_local_group set groupid = 1`.execute(rig.db);
+      assert.deepEqual(await migrateCloud(rig.db, 0), []);
+      const newer = { name: "0099-newer", statements: ["create table colours (name text)"] };
+      await assert.rejects(migrateCloud(rig.db, 0, [...CLOUD_MIGRATIONS, newer]), WorkerError);
+      await assert.rejects(distributeCloud(rig.db), WorkerError);
+      await sql`drop table pg_dist_local_group`.execute(rig.db);
     });
 
     it("serves the application as before", async () => {

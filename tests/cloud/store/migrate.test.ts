@@ -103,7 +103,7 @@ describeOnEngines("the cloud's schema", (engine) => {
     // The nodes of a cluster connect to each other as these.
     const onNodes = { ...none, rolcanlogin: engine.name === "citus" };
     assert.deepEqual(rows, [
-      { rolname: "meter_accounts", ...none },
+      { rolname: "meter_accounts", ...onNodes },
       { rolname: "meter_app", ...onNodes },
       { rolname: "meter_lookup", ...onNodes },
       { rolname: "meter_purge", ...onNodes },
