@@ -1,5 +1,9 @@
 import type { CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
-import { describeCoverageCount, summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
+import {
+  describeBlocked,
+  describeCoverageCount,
+  summariseCoverage,
+} from "../../core/metering/coverage/coverage-summary.ts";
 import {
   addProviderCommand,
   describeAddedHost,
@@ -19,7 +23,7 @@ export const coverageHeadline = (permille: number, metered: number, seen: number
  * which hosts are no longer unlisted.
  */
 export function coverageLines(coverage: readonly CoverageTotal[], isKnown: IsKnownHost): string[] {
-  const { metered, seen, permille, missing, interrupted, withoutUsage, notStored, ...rest } =
+  const { metered, seen, permille, missing, blocked, interrupted, withoutUsage, notStored, ...rest } =
     summariseCoverage(coverage);
   const { unlisted, added } = splitAddedHosts(rest.unlisted, isKnown);
   const interruptions =
@@ -27,12 +31,14 @@ export function coverageLines(coverage: readonly CoverageTotal[], isKnown: IsKno
       ? []
       : [`  ${formatCount(interrupted)} ${describeCoverageCount("interrupted", interrupted)}`];
   const hostLines = [...added.slice(0, MAX_UNLISTED).map(describeAddedHost), ...unlistedLines(unlisted)];
-  if (permille === null) return [...interruptions, ...hostLines];
+  const refusals = blocked === 0 ? [] : [`  ${describeBlocked(blocked)}`];
+  if (permille === null) return [...refusals, ...interruptions, ...hostLines];
   const lines = [
     coverageHeadline(permille, metered, seen),
     ...missing.map(
       ({ kind, count: n }) => `  not metered: ${formatCount(n)} ${describeCoverageCount(kind, n)}`,
     ),
+    ...refusals,
     ...interruptions,
     ...(missing.length > 0 ? ["  See which: meter coverage"] : []),
   ];

@@ -1,7 +1,7 @@
 import type { RequestStatus } from "./port/records.ts";
 
 /** The statuses that have a name. */
-export const STATUS_NAMES = ["ok", "failed", "unpriced", "incomplete"] as const;
+export const STATUS_NAMES = ["ok", "failed", "blocked", "unpriced", "incomplete"] as const;
 
 /** Parses a status: a name or an HTTP status. Returns null if it is neither. */
 export function parseRequestStatus(text: string): RequestStatus | null {

@@ -79,7 +79,8 @@ export const wantedColumns = (filters: SumQuery["filters"]) =>
 
 /** Conditions on the columns of a series. */
 const CONDITIONS = {
-  ok: (sql: ColumnSql) => `${sql("error_class")} IS NULL`,
+  ok: (sql: ColumnSql) => `${sql("error_class")} IS NULL AND ${sql("blocked")} = 0`,
+  blocked: (sql: ColumnSql) => `${sql("blocked")} = 1`,
   failed: (sql: ColumnSql) => `${sql("error_class")} IS NOT NULL`,
   unpriced: (sql: ColumnSql) => `${sql("unpriced")} = 1`,
   incomplete: (sql: ColumnSql) => `${sql("incomplete")} = 1`,

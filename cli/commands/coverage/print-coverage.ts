@@ -2,6 +2,7 @@ import { adviseOnCoverage, coverageGapKinds } from "../../../core/metering/cover
 import type { CoverageGap, CoverageKind } from "../../../core/metering/coverage/coverage-kinds.ts";
 import {
   type CoverageSummary,
+  describeBlocked,
   describeCoverageCount,
   summariseCoverage,
 } from "../../../core/metering/coverage/coverage-summary.ts";
@@ -50,11 +51,12 @@ function toJson(
   stopped: readonly RunningTime[],
   isKnown: IsKnownHost,
 ) {
-  const { metered, seen, permille } = summary;
+  const { metered, seen, blocked, permille } = summary;
   const { unlisted, added } = splitAddedHosts(summary.unlisted, isKnown);
   return {
     metered,
     seen,
+    blocked,
     percent: permille === null ? null : permille / 10,
     kinds: countsOf(summary).map(({ kind, count }) => ({ kind, count, ...adviseOnCoverage(kind) })),
     gaps: gaps.map(({ host, kind, call, count, lastSeenAt }) => ({
@@ -96,9 +98,10 @@ export function renderCoverage(
   isKnown: IsKnownHost,
   width: number,
 ): string {
-  const { permille, metered, seen } = summary;
+  const { permille, metered, seen, blocked } = summary;
   const { unlisted, added } = splitAddedHosts(summary.unlisted, isKnown);
   const others = [
+    ...(blocked === 0 ? [] : [describeBlocked(blocked)]),
     ...(stopped.length === 0 ? [] : [renderStopped(stopped, width)]),
     ...added.map(describeAddedHost),
     ...unlisted.map(renderUnlistedHost),

@@ -1,3 +1,4 @@
+import { formatCount } from "../../values/text/format-count.ts";
 import type { CoverageKind, CoverageTotal } from "./coverage-kinds.ts";
 import { listUnlistedHosts, type UnlistedHost } from "./unlisted-hosts.ts";
 
@@ -67,6 +68,12 @@ export function describeCoverageCount(kind: CoverageKind, count: number): string
   return descriptions[kind]?.[count === 1 ? 0 : 1] ?? kind;
 }
 
+/** Describes the calls that budgets refused, as a sentence. */
+export const describeBlocked = (count: number): string =>
+  count === 1
+    ? "1 call was refused by a budget and not sent."
+    : `${formatCount(count)} calls were refused by budgets and not sent.`;
+
 /** How many connections and calls to providers were metered. */
 export interface CoverageSummary {
   metered: number;
@@ -76,6 +83,8 @@ export interface CoverageSummary {
   permille: number | null;
   /** What was not metered, by kind. Only kinds that occurred. */
   missing: readonly { kind: CoverageKind; count: number }[];
+  /** Calls that budgets refused. They were not sent, so they are no part of `seen`. */
+  blocked: number;
   /** How often the daemon ended without being stopped. Calls that were answered right before may be in no count. */
   interrupted: number;
   /** Metered, but without token counts in the response. */
@@ -101,6 +110,7 @@ export function summariseCoverage(coverage: readonly CoverageTotal[]): CoverageS
     seen,
     permille: seen === 0 ? null : Math.floor((metered / seen) * 1000),
     missing,
+    blocked: sum("blocked"),
     interrupted: sum("interrupted"),
     withoutUsage: sum("without_usage"),
     notStored: (["usage_not_kept", "prompt_not_kept", "body_not_kept", "caller_not_found"] as const)

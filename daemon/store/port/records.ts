@@ -44,9 +44,9 @@ export interface StoredResponse {
 }
 
 /**
- * A filter by result: without an error, with one, without a known price, without complete usage, or with this HTTP status.
+ * A filter by result: without an error, with one, refused by a budget, without a known price, without complete usage, or with this HTTP status.
  */
-export type RequestStatus = "ok" | "failed" | "unpriced" | "incomplete" | number;
+export type RequestStatus = "ok" | "failed" | "blocked" | "unpriced" | "incomplete" | number;
 
 /** The last request of a page that is not sorted by time: the value that it is sorted by, and its `seq`. */
 export interface SortedPosition {

@@ -195,7 +195,7 @@ const aListQuery = fc.record(
     model: fc.constant("x"),
     client: fc.constantFrom("claude", ""),
     billing: fc.constantFrom("metered" as const, "unknown" as const),
-    status: fc.constantFrom<RequestStatus[]>("ok", "failed", "unpriced", "incomplete", 200, 529),
+    status: fc.constantFrom<RequestStatus[]>("ok", "failed", "blocked", "unpriced", "incomplete", 200, 529),
   },
   { requiredKeys: [] },
 );
@@ -247,7 +247,8 @@ async function checkList(
         (model === undefined || record.model === model) &&
         (client === undefined || record.client === client) &&
         (billing === undefined || effectiveBilling(record) === billing) &&
-        (status !== "ok" || record.errorClass === null) &&
+        (status !== "ok" || (record.errorClass === null && record.blockedBy === null)) &&
+        (status !== "blocked" || record.blockedBy !== null) &&
         (status !== "failed" || record.errorClass !== null) &&
         (status !== "unpriced" || isUnpriced(record)) &&
         (status !== "incomplete" || !record.tokensComplete) &&
@@ -292,6 +293,7 @@ const anyRecord = fc
     billingMode: fc.constantFrom("metered" as const, "plan" as const, "unknown" as const, null),
     errorClass: fc.constantFrom(null, null, "network" as const, "rate_limit" as const),
     httpStatus: fc.constantFrom(200, 529, null),
+    blockedBy: fc.constantFrom(null, null, null, "cap"),
     costPicoUsd: fc.option(fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n }), { nil: null }),
     costSource: fc.constantFrom("computed" as const, "estimated" as const, "unpriced" as const),
     tokensComplete: fc.boolean(),

@@ -55,7 +55,7 @@ describe("meter coverage", () => {
     const { stdout } = await runWords(sample.home, ["coverage", "--since", from, "--json"]);
     const { kinds, gaps, not_running: stopped, ...rest } = JSON.parse(stdout);
     assert.deepEqual(stopped, [{ from, to: new Date(noon + hour).toISOString() }]);
-    assert.deepEqual(rest, { metered: 14, seen: 15, percent: 93.3, unlisted: [], added: [] });
+    assert.deepEqual(rest, { metered: 14, seen: 15, blocked: 0, percent: 93.3, unlisted: [], added: [] });
     assert.deepEqual(gaps, [
       { kind: "unknown_path", host, method: "GET", path: "/mcp/{id}/servers", count: 1, last_seen: from },
     ]);
@@ -103,6 +103,28 @@ or add to config.toml:
       assert.deepEqual([json.unlisted, json.added[0].host], [[], "llm.corp.test"]);
     } finally {
       await seen.remove();
+    }
+  });
+
+  it("says how many calls budgets refused, also if no other was seen", async () => {
+    const other = await createSampleHome((store) => {
+      store.coverage.add([
+        { at: noon, host, kind: "blocked", count: 3 },
+        { at: noon - 2 * day, host, kind: "metered", count: 1 },
+      ]);
+    });
+    try {
+      const ask = async (...words: string[]) => (await runWords(other.home, ["coverage", ...words])).stdout;
+      const refused = "3 calls were refused by budgets and not sent.";
+      assert.equal(
+        await ask(),
+        `Metering coverage: 100 % (1 of 1 calls seen on providers' hosts).\nNothing is missing.\n\n${refused}\n`,
+      );
+      const today = ["--from", new Date(noon).toISOString()];
+      assert.equal(await ask(...today), `No calls to providers were seen in this period.\n\n${refused}\n`);
+      assert.equal(JSON.parse(await ask("--json")).blocked, 3);
+    } finally {
+      await other.remove();
     }
   });
 

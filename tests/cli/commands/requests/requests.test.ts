@@ -204,7 +204,7 @@ describe("meter requests", () => {
   const invalid: [words: string, message: RegExp][] = [
     [
       "--status broken",
-      /Invalid value for --status: broken\. Expected: ok, failed, unpriced, incomplete or an HTTP/,
+      /Invalid value for --status: broken\. Expected: ok, failed, blocked, unpriced, incomplete or an HTTP/,
     ],
     [
       "--billing monthly",

@@ -7,6 +7,7 @@ import {
   coverageKinds,
 } from "../../../../core/metering/coverage/coverage-kinds.ts";
 import {
+  describeBlocked,
   describeCoverageCount,
   summariseCoverage,
 } from "../../../../core/metering/coverage/coverage-summary.ts";
@@ -28,6 +29,7 @@ describe("summariseCoverage()", () => {
       seen: 0,
       permille: null,
       missing: [],
+      blocked: 0,
       interrupted: 0,
       withoutUsage: 0,
       notStored: [],
@@ -50,6 +52,17 @@ describe("summariseCoverage()", () => {
       { kind: "unknown_path", count: 2 },
       { kind: "lost", count: 1 },
     ]);
+  });
+
+  it("counts calls that budgets refused apart from those that were seen", () => {
+    const summary = summariseCoverage([
+      total("metered", 1),
+      total("blocked", 2),
+      total("blocked", 1, "a.com"),
+    ]);
+    assert.deepEqual([summary.blocked, summary.seen, summary.permille, summary.missing], [3, 1, 1000, []]);
+    assert.equal(describeBlocked(1), "1 call was refused by a budget and not sent.");
+    assert.equal(describeBlocked(1_200), "1,200 calls were refused by budgets and not sent.");
   });
 
   it("counts the ends of the daemon apart from calls", () => {
