@@ -34,6 +34,7 @@ async function openTracker() {
         actions: () => [],
         warnings: () => [],
         addWarnings: nothing,
+        forgetWarnings: nothing,
         calls: () => [],
         sums: () => [],
         version: () => "1",

@@ -1,5 +1,6 @@
 import type { ActiveBudget } from "../../core/budgets/budget.ts";
 import { parseFleetBudget, toMachineBudget } from "../../core/budgets/parse-fleet-budget.ts";
+import { isObject } from "../../core/values/json-object.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { type MachineBudgets, machineBudgetsSchema } from "../../core/wire/fleet-budgets.ts";
 import { parseInstant } from "../../core/wire/instant.ts";
@@ -33,11 +34,24 @@ export const readFleetText = (notes: Pick<NoteStore, "read">): string | null => 
  * read.
  */
 export function listFleetBudgets(notes: Pick<NoteStore, "read">): ActiveBudget[] {
-  const text = readFleetText(notes);
-  if (text === null) return [];
-  const { budgets, ...where } = JSON.parse(text) as StatedBudgets;
+  const stated = parseStatement(readFleetText(notes) ?? "null");
+  if (stated === null) return [];
+  return stated.budgets.flatMap((budget) => toActiveBudget(budget, stated));
+}
+
+/** Parses a statement. Null: there is none, or it is damaged. A damaged one must not keep the machine's own budgets from applying. */
+function parseStatement(text: string): StatedBudgets | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (!isObject(value)) return null;
+  const { workspace, address, at, budgets } = value;
   const parsed = parseWire(machineBudgetsSchema, { budgets });
-  return parsed.ok ? parsed.value.budgets.flatMap((stated) => toActiveBudget(stated, where)) : [];
+  if (!parsed.ok || typeof workspace !== "string" || typeof address !== "string") return null;
+  return typeof at === "number" ? { workspace, address, at, ...parsed.value } : null;
 }
 
 function toActiveBudget(

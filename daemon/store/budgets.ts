@@ -102,6 +102,7 @@ export function createBudgetStore({ capture, state, reads }: StoreConnections): 
       state.transaction(() => {
         if (state.prepare("DELETE FROM budgets WHERE name = ?").run([name]) === 0) return false;
         state.prepare("DELETE FROM budget_marks WHERE name = ?").run([name]);
+        forgetWarnings(state, name);
         addAction(state, name, action);
         return true;
       }),
@@ -118,6 +119,8 @@ export function createBudgetStore({ capture, state, reads }: StoreConnections): 
           "SELECT sum_key, threshold, limit_amount, fired_at FROM budget_warnings WHERE name = ?",
         )
         .all([name])
+        // A damaged one may be given again. It must not keep the budget from being read.
+        .filter(({ limit_amount }) => /^\d+$/.test(limit_amount))
         .map(
           ({ sum_key, threshold, limit_amount, fired_at }): StoredWarning => ({
             budget: name,
@@ -127,6 +130,7 @@ export function createBudgetStore({ capture, state, reads }: StoreConnections): 
             at: fired_at,
           }),
         ),
+    forgetWarnings: (name) => state.transaction(() => forgetWarnings(state, name)),
     addWarnings: (warnings) => capture.transaction(() => saveWarnings(capture, warnings)),
     calls: (requestIds) => readCalls(capture, requestIds),
     sums: (budget, bounds, key, place) => sumCalls(reads, budget, bounds, key, place),
@@ -154,6 +158,9 @@ function saveMark(
     .run([name, isPaused ? 1 : 0, liftedUntil]);
   addAction(state, name, action);
 }
+
+const forgetWarnings = (state: SqliteConnection, name: string): void =>
+  void state.prepare("DELETE FROM budget_warnings WHERE name = ?").run([name]);
 
 function saveWarnings(connection: SqliteConnection, warnings: readonly StoredWarning[]): void {
   const insert = connection.prepare(

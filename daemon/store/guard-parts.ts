@@ -214,6 +214,7 @@ function guardBudgets(part: () => BudgetStore, guard: Guard): BudgetStore {
     mark: (mark, action) => guard(() => part().mark(mark, action)),
     actions: (name, limit) => guard(() => part().actions(name, limit)),
     warnings: (name) => guard(() => part().warnings(name)),
+    forgetWarnings: (name) => guard(() => part().forgetWarnings(name)),
     addWarnings: (warnings) => guard(() => part().addWarnings(warnings)),
     calls: (requestIds) => guard(() => part().calls(requestIds)),
     sums: (budget, bounds, key, place) => guard(() => part().sums(budget, bounds, key, place)),

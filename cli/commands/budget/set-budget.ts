@@ -1,7 +1,8 @@
 import { UsageError } from "clipanion";
-import { MAX_BUDGETS, SCOPE_KEYS, type ScopeKey } from "../../../core/budgets/budget.ts";
+import { countsSame, MAX_BUDGETS, SCOPE_KEYS, type ScopeKey } from "../../../core/budgets/budget.ts";
 import { toBudgetInput } from "../../../core/budgets/parse-budget.ts";
 import { parseOwnBudget } from "../../../core/budgets/parse-own-budget.ts";
+import { parseStored } from "../../../daemon/budgets/load-budgets.ts";
 import { requestBudgets, warnIfUnconfirmed } from "../../daemon/request-budgets.ts";
 import { withStore } from "../../home/open-store.ts";
 import { userName } from "../../home/place-of.ts";
@@ -74,6 +75,10 @@ export async function setBudget(context: CommandContext, options: SetBudgetOptio
       throw new CommandFailure(
         `There are ${MAX_BUDGETS} budgets, which is the maximum.\nRemove one: meter budget remove <name>`,
       );
+    // Warnings of other calls, or of another period, are none of this budget's.
+    const before = budgets.list().find((each) => each.name === budget.name);
+    const earlier = before === undefined ? null : parseStored(before.input);
+    if (earlier === null || !countsSame(earlier, budget)) budgets.forgetWarnings(budget.name);
     const action = { at: Date.now(), action: "set", actor: userName(), reason: null, until: null } as const;
     budgets.save(budget.name, JSON.stringify(toBudgetInput(budget)), action);
   });

@@ -41,7 +41,7 @@ export interface BudgetStore {
   marks(): BudgetMark[];
   /** Saves a budget, in place of the one of its name. */
   save(name: string, input: string, action: BudgetAction): void;
-  /** Removes a budget with its marks. False: there is none. */
+  /** Removes a budget with its marks and warnings. False: there is none. */
   remove(name: string, action: BudgetAction): boolean;
   /** Sets the marks of a budget. */
   mark(mark: BudgetMark, action: BudgetAction): void;
@@ -49,6 +49,8 @@ export interface BudgetStore {
   actions(name: string, limit: number): BudgetAction[];
   /** Returns the warnings that were given for a budget. */
   warnings(name: string): StoredWarning[];
+  /** Forgets the warnings that were given for a budget. Idempotent. */
+  forgetWarnings(name: string): void;
   /** Idempotent. */
   addWarnings(warnings: readonly StoredWarning[]): void;
   /** Returns the stored calls of these ids that budgets count. */

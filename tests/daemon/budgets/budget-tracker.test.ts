@@ -139,6 +139,28 @@ describe("createBudgetTracker()", () => {
       second.tracker.stop();
     }));
 
+  it("warns again for a budget that was removed and set again, and reads one whose stored warnings are damaged", () =>
+    withStore(async (store) => {
+      const set = () => store.budgets.save("daily", JSON.stringify(toBudgetInput(budgetOf())), action);
+      const warnings = async (used: number) => {
+        const { add, tracker, notices } = await track(store, []);
+        add([costing(used)]);
+        tracker.stop();
+        return notices.length;
+      };
+      set();
+      assert.equal(await warnings(850), 1);
+      assert.equal(await warnings(1), 0);
+      store.budgets.remove("daily", action);
+      set();
+      assert.equal(await warnings(1), 1);
+      const damaged = "junk" as unknown as bigint;
+      store.budgets.addWarnings([{ budget: "daily", key: "", threshold: 50, limit: damaged, at: noon }]);
+      assert.equal(await warnings(1), 0);
+      store.budgets.forgetWarnings("daily");
+      assert.equal(await warnings(1), 1);
+    }));
+
   it("takes budgets that another program sets, lifts, pauses and removes, but those of config.toml win", () =>
     withStore(async (store) => {
       const { tracker, notices, add } = await track(store, [budgetOf({ name: "file" })]);

@@ -96,6 +96,25 @@ describe("fleet budgets on a machine", () => {
       );
     }));
 
+  it("that are damaged do not keep the machine's own budgets from applying", () =>
+    withStore(async (store) => {
+      const whole = { workspace: "Work", address, at: noon, budgets: [stated(0n)] };
+      const damaged = [
+        ...["junk", "null", "[]", "{}"],
+        ...[{ at: "noon" }, { address: 5 }, { workspace: null }, { budgets: [{ name: "all" }] }].map(
+          (change) => JSON.stringify({ ...whole, ...change }),
+        ),
+      ];
+      const names = async (text: string) => {
+        store.notes.write("fleet_budgets", text);
+        const { views, tracker } = await track(store, [budgetOf({ name: "own" })]);
+        tracker.stop();
+        return views().map(({ name, status }) => `${name} ${status}`);
+      };
+      assert.deepEqual(await names(JSON.stringify(whole)), ["workspace/all ok", "own ok"]);
+      for (const text of damaged) assert.deepEqual(await names(text), ["own ok"], text);
+    }));
+
   it("warn of the sum of all machines, once", () =>
     withStore(async (store) => {
       const { state, spend, notices } = await track(store);

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { createSqliteOpener } from "../../../../adapters/sqlite/open-sqlite.ts";
+import { databaseFile } from "../../../../cli/home/database-file.ts";
+import { openStore } from "../../../../daemon/store/open-store.ts";
+import type { Store } from "../../../../daemon/store/port/store.ts";
 import { cents } from "../../../core/budgets/budgets.rig.ts";
 import { sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
 import { createSampleHome, runWords } from "../../run-command.rig.ts";
@@ -38,6 +42,24 @@ describe("meter budget", () => {
     assert.match(stdout, /^from file +\S+ +22 % +\$4\.50 +\$20\.00 +total +– +ok$/m);
     assert.match(stdout, /^shop +\S+ +90 % +\$4\.50 +\$5\.00 +total +– +warning$/m);
     assert.match(stdout, /^from file: 1 call without a known price is not included\.$/m);
+  });
+
+  it("forgets the warnings of a budget that counts other calls from now on, and keeps them with another amount", async () => {
+    const warnings = async (work: (store: Store) => void) => {
+      const store = await openStore(createSqliteOpener(), databaseFile(sample.home));
+      work(store);
+      const { length } = store.budgets.warnings("warned");
+      store.close();
+      return length;
+    };
+    await run("set", "warned", "1 USD", "--project", "a");
+    const warning = { budget: "warned", key: "", threshold: 50, limit: 1n, at: Date.now() };
+    assert.equal(await warnings((store) => store.budgets.addWarnings([warning])), 1);
+    await run("set", "warned", "2 USD", "--project", "a");
+    assert.equal(await warnings(() => {}), 1);
+    await run("set", "warned", "2 USD", "--project", "b");
+    assert.equal(await warnings(() => {}), 0);
+    await run("remove", "warned");
   });
 
   it("explains a budget with the command that lists its records, and what was done to it", async () => {
