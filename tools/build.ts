@@ -1,7 +1,7 @@
 // `npm run build`: compiles the sources to `dist/`, for `npm pack`. `dist/core` is a separate package for programs that
 // need only the logic: `npm pack ./dist/core`.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { OPTIONAL_PACKAGES } from "../adapters/optional-packages.ts";
@@ -19,10 +19,28 @@ const VENDORED = ["gpt-tokenizer", "kysely-bun-sqlite"] as const;
 rmSync(dist, { recursive: true, force: true });
 installPackages("tools/build");
 execFileSync("tsc", ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
+removeInternalTypes();
 vendorPackages();
 bundleMeter();
 writeCorePackage();
 writeFileSync(join(dist, "sbom.cdx.json"), createSbom({ root, vendored: VENDORED }));
+
+/** Deletes the declarations that no public entry reaches. They would take 5 MB on the disk of everyone who installs the package. */
+function removeInternalTypes(): void {
+  const reached = new Set<string>();
+  const reach = (path: string) => {
+    if (reached.has(path)) return;
+    reached.add(path);
+    // Examples in comments import too.
+    const text = readFileSync(path, "utf8").replaceAll(/\/\*[\s\S]*?\*\//g, "");
+    for (const [, imported] of text.matchAll(/(?:from |import |import\()"(\.[^"]+)\.(?:ts|js)"/g))
+      reach(join(dirname(path), `${imported}.d.ts`));
+  };
+  for (const target of Object.values(npmExports()))
+    if (typeof target !== "string") reach(join(root, target.types));
+  for (const path of globSync("**/*.d.ts", { cwd: dist }))
+    if (!reached.has(join(dist, path))) rmSync(join(dist, path));
+}
 
 /**
  * Puts copies of two packages' files into `dist/vendor`, and makes the compiled adapters import them: of gpt-tokenizer the two
