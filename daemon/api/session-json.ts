@@ -1,10 +1,11 @@
 import type { AgentNode, SessionCall } from "../../core/metering/sessions/session-tree.ts";
 import { splitJson } from "../../core/pricing/cost-split.ts";
 import { formatPicoUsd } from "../../core/pricing/money.ts";
+import type { TokenSums } from "../../core/pricing/view/usage-sums.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import { totalOutputTokens } from "../../core/values/token-totals.ts";
-import type { ReportRow, TokenSums } from "../store/port/reports.ts";
+import type { ReportRow } from "../store/port/reports.ts";
 import type { SessionSummary } from "../store/port/sessions.ts";
 
 /** Returns the share of input tokens that was read from a cache, in tenths of a percent. Null if no count is known. */

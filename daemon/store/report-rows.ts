@@ -1,6 +1,7 @@
 import { COST_PARTS, type CostSplit, NO_COST, SPLIT_PARTS } from "../../core/pricing/cost-split.ts";
+import { emptyTokenSums, type TokenSums } from "../../core/pricing/view/usage-sums.ts";
 import type { BillingMode, CostSource } from "../../core/values/record.ts";
-import type { ReportRow, SourceShare, TokenSums } from "./port/reports.ts";
+import type { ReportRow, SourceShare } from "./port/reports.ts";
 import { COST_HALF, type TokenColumn } from "./rollup-definition.ts";
 import type { SumRow, UsageColumn } from "./usage-sums.ts";
 
@@ -29,14 +30,7 @@ export function emptyReportRow(key: string | null): OpenRow {
     errors: 0,
     unpriced: 0,
     incomplete: 0,
-    tokens: {
-      prompt: null,
-      cacheRead: null,
-      cacheWrite: null,
-      cacheWrite1h: null,
-      completion: null,
-      thinking: null,
-    },
+    tokens: emptyTokenSums(),
     costPicoUsd: 0n,
     split: { ...NO_COST },
     bySource: { computed: none(), provider: none(), estimated: none(), unpriced: none() },

@@ -1,5 +1,5 @@
+import type { TokenSums } from "../../core/pricing/view/usage-sums.ts";
 import type { TokenCounts } from "../../core/values/record.ts";
-import type { TokenSums } from "./port/reports.ts";
 
 const sum = (...counts: readonly (bigint | number | null)[]): bigint | null =>
   counts.reduce<bigint | null>((total, each) => (each === null ? total : (total ?? 0n) + BigInt(each)), null);

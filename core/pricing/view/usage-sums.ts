@@ -1,6 +1,6 @@
 import type { UsageMetric, UsageSumsJson } from "../../wire/usage.ts";
 
-/** The token counts of `UsageSums`. A count is null if no request stated it. */
+/** Sums of the token counts that providers stated. Null if no request stated the count. */
 export interface TokenSums {
   prompt: bigint | null;
   cacheRead: bigint | null;
@@ -27,6 +27,16 @@ export interface UsageSums {
   unknownBillingPicoUsd: bigint;
 }
 
+/** Returns the token counts of no requests. */
+export const emptyTokenSums = (): TokenSums => ({
+  prompt: null,
+  cacheRead: null,
+  cacheWrite: null,
+  cacheWrite1h: null,
+  completion: null,
+  thinking: null,
+});
+
 /** Returns the sums of no requests. */
 export const emptySums = (): UsageSums => ({
   requests: 0,
@@ -35,14 +45,7 @@ export const emptySums = (): UsageSums => ({
   incomplete: 0,
   estimated: 0,
   unknownBilling: 0,
-  tokens: {
-    prompt: null,
-    cacheRead: null,
-    cacheWrite: null,
-    cacheWrite1h: null,
-    completion: null,
-    thinking: null,
-  },
+  tokens: emptyTokenSums(),
   spentPicoUsd: 0n,
   planUsagePicoUsd: 0n,
   unknownBillingPicoUsd: 0n,

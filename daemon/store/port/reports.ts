@@ -3,6 +3,7 @@ import type { RepeatSearch } from "../../../core/pricing/savings/answer-savings.
 import type { UsageData } from "../../../core/pricing/view/usage-answer.ts";
 import type { UsagePlan } from "../../../core/pricing/view/usage-plan.ts";
 import type { UsageQuery } from "../../../core/pricing/view/usage-query.ts";
+import type { TokenSums } from "../../../core/pricing/view/usage-sums.ts";
 import type { BillingMode, CostSource } from "../../../core/values/record.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { DayZone, Period, Turn } from "./values.ts";
@@ -53,17 +54,6 @@ export interface ReportQuery extends Period {
 
 /** The period and the filters of a report. */
 export type ReportFilters = Omit<ReportQuery, "by" | "and" | "days">;
-
-/** Sums of the token counts that providers stated. Null if no request had the count. */
-export interface TokenSums {
-  prompt: bigint | null;
-  cacheRead: bigint | null;
-  cacheWrite: bigint | null;
-  /** A part of `cacheWrite`. */
-  cacheWrite1h: bigint | null;
-  completion: bigint | null;
-  thinking: bigint | null;
-}
 
 /** The requests with one `cost_source` or one billing mode, and their cost. */
 export interface SourceShare {
