@@ -45,3 +45,6 @@ export const PLACEHOLDER_SUFFIXES = [".test", ".example", ".invalid", ".local"] 
 
 /** The production URL of the cloud; unset in this build. Source: docs/specification.md#names-and-places. */
 export const PRODUCTION_BASE_URL: string | null = null;
+
+/** The bounds of a port. 0 means any. */
+export const PORT_BOUNDS = { min: 0, max: 65_535 };

@@ -213,3 +213,13 @@ function editDistance(one: string, other: string): number {
   }
   return row[other.length] as number;
 }
+
+/** Reads a table of texts by key. Other values are dropped with a warning. */
+export function readTextTable(section: SectionReader, key: string): Record<string, string> {
+  const entries = section.entries(key).flatMap(([name, value]): [string, string][] => {
+    if (typeof value === "string") return [[name, value]];
+    section.warn(`${key}.${name}`, "must be a string; ignored");
+    return [];
+  });
+  return Object.fromEntries(entries);
+}
