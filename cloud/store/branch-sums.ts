@@ -18,7 +18,7 @@ const LOOK_AGAIN_MS = DAY_MS;
 
 /**
  * Lists the UTC days of a span whose sums by branch are not those of all requests, by their beginnings: days from before these sums
- * existed, and days on which a process of the version before stored requests. Compares them with the daily rollup, which does not show
+ * existed, and days on which a process of the previous version stored requests. Compares them with the daily rollup, which does not show
  * if that process added a branch, and nothing else, to a stored request.
  */
 export async function listUnsummedDays(

@@ -61,7 +61,7 @@ async function sumDays(
 }
 
 /**
- * Sums up all days before yesterday again. Processes of the version before store hours without these sums until they are replaced; the
+ * Sums up all days before yesterday again. Processes of the previous version store hours without these sums until they are replaced; the
  * days since yesterday are summed up with each upload.
  */
 export async function sumCoverage(db: CloudDatabase, task: Task<"sum_coverage">, now: Millis): Promise<void> {

@@ -48,7 +48,7 @@ export interface SqliteConnection<TDialect = unknown> {
    */
   transaction<T>(work: () => T): T;
   /**
-   * Runs reads that all see the database as it is at the first of them, also if another connection commits in between. Cannot be
+   * Runs reads that all see the database as it is at the first of them, even if another connection commits in between. Cannot be
    * nested, and cannot run `async` work.
    */
   snapshot<T>(read: () => T): T;

@@ -33,12 +33,12 @@ export interface PricedUsage {
   costSource: CostSource;
   /** The source of the rates; `null` for a cost stated by the provider and if no rate was found. */
   ratesSource: RateSource | null;
-  /** The row used for the lines, also if the cost was stated by the provider. */
+  /** The row used for the lines, even if the cost was stated by the provider. */
   row: RateRow | null;
   /** The context tier that re-rated the whole request; null if none did. */
   tier: RateTier | null;
   factors: readonly PriceFactor[];
-  /** The lines that could be computed, also if the provider stated the cost or something could not be priced. */
+  /** The lines that could be computed, even if the provider stated the cost or something could not be priced. */
   lines: readonly CostLine[];
   /** The sum of the lines if everything could be priced, otherwise null. */
   computedPicoUsd: bigint | null;

@@ -37,7 +37,7 @@ export type RecordWriterEvent =
 /** The health of a record writer, for `status`. */
 export interface RecordWriterHealth {
   capturing: "ok" | "failing";
-  /** The last failure, also after recovery. */
+  /** The last failure, even after recovery. */
   lastError: { reason: StoreErrorReason; message: string; at: Millis } | null;
   /** Records that are not stored yet. */
   pending: number;

@@ -6,7 +6,7 @@ import { exportedNames, publicEntries } from "../../tools/public-entries.ts";
 import { readSource, root } from "../project/source-files.rig.ts";
 
 describe("docs/api/", () => {
-  it("is what the sources say; `npm run exports:write` writes it anew", () => {
+  it("is what the sources say; `npm run exports:write` rewrites it", () => {
     const pages = referencePages();
     assert.deepEqual(readdirSync(`${root}docs/api`).sort(), [...pages.keys()].sort());
     for (const [file, text] of pages) assert.equal(readSource(`docs/api/${file}`), text, file);

@@ -91,7 +91,7 @@ describe("warnings of a budget", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
 
   const occurrences = (text: string, part: string) => text.split(part).length - 1;
 
-  it("reach every channel once for each threshold, also after a restart", async () => {
+  it("reach every channel once for each threshold, even after a restart", async () => {
     program("notify-send", "$4");
     const command = program("on-budget", "$METER_EVENT $METER_BUDGET $METER_THRESHOLD");
     const config = [

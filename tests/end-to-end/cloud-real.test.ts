@@ -89,7 +89,7 @@ describe("a daemon and a cloud, both processes, on the specification's three dae
     assert.equal((await machine.status()).banner, "NOT-CONFIGURED");
   });
 
-  it("pairing: Ctrl-C cancels the code, also with a daemon: a later approval has no effect", async () => {
+  it("pairing: Ctrl-C cancels the code, even with a daemon: a later approval has no effect", async () => {
     await disconnected();
     const child = spawnMeter(machine.home, ["cloud", "connect", "--base-url", cloud.url]);
     const code = await waitFor("the code", () => shownCode(child.output()));

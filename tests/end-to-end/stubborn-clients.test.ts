@@ -72,7 +72,7 @@ describe("clients that ignore the proxy variables, under meter run", {
   for (const [name, node] of Object.entries(nodes)) {
     const skip = node === null ? "there is none on this machine" : false;
     it(`fetch of ${name} is metered`, { skip }, () => isMetered(node as string, "-e", byFetch, body));
-    it(`an agent of its own in ${name} is metered`, { skip }, () =>
+    it(`a separate agent in ${name} is metered`, { skip }, () =>
       isMetered(node as string, "-e", byAgent, body),
     );
   }

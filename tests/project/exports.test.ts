@@ -23,7 +23,7 @@ describe("the manifests", () => {
     assert.deepEqual([read("package.json").version, read("deno.json").version], [version, version]);
   });
 
-  it("export the public names that are agreed on; `npm run exports:write` writes them down anew", () => {
+  it("export the public names that are agreed on; `npm run exports:write` rewrites them", () => {
     assert.equal(publicNames(), readFileSync(`${root}tests/project/public-names.txt`, "utf8"));
   });
 

@@ -208,7 +208,7 @@ function showCode(state: PairingState, event: EventOf<"start_answered">, now: Mi
  */
 const LAST_APPROVAL_MS = 120_000;
 
-/** Polls again, also after a crash: the state holds the poll secret. */
+/** Polls again, even after a crash: the state holds the poll secret. */
 function poll(state: PairingState, _: unknown, now: Millis): PairingStep {
   if (state.ticket === null || now >= state.ticket.expiresAt + LAST_APPROVAL_MS)
     return settle(state, "expired", EXPIRED);

@@ -129,7 +129,7 @@ describe("a prepared statement", () => {
       assert.deepEqual(pairs, ["11", "12", "13", "21", "22", "23", "31", "32", "33"]);
     }));
 
-  it("is reused, also after the cache overflowed and after a schema change", () =>
+  it("is reused, even after the cache overflowed and after a schema change", () =>
     withItems((connection) => {
       const first = connection.prepare("SELECT * FROM item");
       assert.equal(connection.prepare("SELECT * FROM item"), first);

@@ -17,7 +17,7 @@ describe("the rest of a thread", () => {
     );
   });
 
-  it("is reported again after more work, also after work in small amounts", () => {
+  it("is reported again after more work, even after work in small amounts", () => {
     const isAtRest = createRestDetector();
     const loads = [0.5, 0, 0.04, 0.02, 0.6, 0.01].map(seconds);
     assert.deepEqual(

@@ -63,7 +63,7 @@ async function ask(url: string, options: Parameters<typeof request>[1] = {}): Pr
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 60_000;
   while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`);
+    if (performance.now() > deadline) throw new Error(`timed out waiting for ${what}`);
     await delay(20);
   }
 }

@@ -6,7 +6,7 @@ import { hashToken, mintToken, workspaceOfToken } from "../../../cloud/access/to
 const WORKSPACE = "01994b8e-7c00-7abc-8def-0123456789ab";
 
 describe("mintToken()", () => {
-  it("creates a token from the workspace and 256 random bits, of which only the hash is stored", () => {
+  it("creates a token from the workspace and 256 random bits, and only its hash is stored", () => {
     const randomBytes = createRandomBytes();
     const tokens = Array.from({ length: 50 }, () => mintToken("sync", WORKSPACE, randomBytes, sha256));
     assert.equal(new Set(tokens.map(({ token }) => token)).size, 50);

@@ -56,7 +56,7 @@ function findBroken(before: Schema, after: Schema): string[] {
 }
 
 describe("CLOUD_MIGRATIONS", () => {
-  it("only add to the schema, so that processes of the version before keep working during an update", async () => {
+  it("only add to the schema, so that processes of the previous version keep working during an update", async () => {
     const db = openCloudDatabase(openPgliteInMemory());
     const broken: string[] = [];
     let schema: Schema | null = null;
@@ -67,7 +67,7 @@ describe("CLOUD_MIGRATIONS", () => {
       schema = after;
     }
     assert.deepEqual(broken, []);
-    // The test itself: each of these would break a process of the version before.
+    // The test itself: each of these would break a process of the previous version.
     const breaking = [
       ["alter table requests drop column model", "column public.requests.model"],
       ["alter table requests alter column http_status type bigint", "column public.requests.http_status"],

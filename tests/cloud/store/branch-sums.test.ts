@@ -35,7 +35,7 @@ const operation = fc.oneof(
     arbitrary: fc.record({ kind: fc.constant("send" as const), records: fc.array(sent, { maxLength: 6 }) }),
   },
   fc.record({ kind: fc.constant("erase" as const), id: fc.integer({ min: 0, max: 11 }) }),
-  // A process of the version before stores requests without these sums.
+  // A process of the previous version stores requests without these sums.
   fc.record({ kind: fc.constant("oldVersion" as const), sent }),
   fc.record({ kind: fc.constant("sum" as const) }),
 );
@@ -156,7 +156,7 @@ describeOnEngines("the sums by branch", (engine) => {
     );
   });
 
-  it("are read once the days of the version before are summed up, and refused for more than 31 such days", async () => {
+  it("are read once the days of the previous version are summed up, and refused for more than 31 such days", async () => {
     const { workspace, send } = await open();
     await send(...Array.from({ length: 12 }, (_, id) => ({ id, branch: "main", tokens: 7 })));
     const days = Array.from({ length: 33 }, (_, day) =>

@@ -18,7 +18,7 @@ function forecast(each: number, { budget = budgetOf(), calls = 10, now = NOON } 
 }
 
 describe("forecastBudget()", () => {
-  it("is when the amount is used up at the pace of the period so far, also after its end", () => {
+  it("is when the amount is used up at the pace of the period so far, even after its end", () => {
     assert.equal(forecast(50), NOON + 12 * HOUR);
     assert.equal(forecast(25), NOON + 36 * HOUR);
   });

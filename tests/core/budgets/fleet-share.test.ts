@@ -32,7 +32,7 @@ describe("totalUsed()", () => {
     assert.equal(used(3n, { elsewhere: 10n, from: DAY - 86_400_000 }), 3n);
   });
 
-  it("counts a statement for 24 hours by this machine's clock, also if that is set back", () => {
+  it("counts a statement for 24 hours by this machine's clock, even if that is set back", () => {
     assert.equal(used(3n, { elsewhere: 10n, statedAt: NOON - FLEET_HOLD_MS }), 13n);
     assert.equal(used(3n, { elsewhere: 10n, statedAt: NOON - FLEET_HOLD_MS - 1 }), 3n);
     assert.equal(used(3n, { elsewhere: 10n, statedAt: NOON + FLEET_HOLD_MS }), 13n);

@@ -100,7 +100,7 @@ describe("parseBudget()", () => {
       assert.equal(result.ok ? null : result.key, key);
     });
 
-  it("reads back what toBudgetInput() writes, also through JSON", () => {
+  it("reads back what toBudgetInput() writes, even through JSON", () => {
     const scopes = fc.record(
       {
         project: fc.constant(["shop"]),

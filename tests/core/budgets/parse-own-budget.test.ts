@@ -15,7 +15,7 @@ describe("parseOwnBudget()", () => {
     ["session", { session: "a**" }],
     ["amount", { amount: "many" }],
   ] as const)
-    it(`refuses ${JSON.stringify(change)}, also where stored budgets may have it`, () => {
+    it(`refuses ${JSON.stringify(change)}, even where stored budgets may have it`, () => {
       const parsed = parseOwnBudget({ ...terms, ...change }, zone);
       assert.equal(!parsed.ok && parsed.key, key);
       assert.equal(parseBudget({ ...terms, ...change }, zone).ok, key !== "amount");

@@ -22,7 +22,7 @@ const costOf = (change: Partial<UsageToPrice>, rows: readonly RateRow[] = loadBu
 };
 
 describe("a call that is free by nature", () => {
-  it("costs 0 on a server of this machine, also without a count", () => {
+  it("costs 0 on a server of this machine, even without a count", () => {
     assert.deepEqual(costOf({ billingMode: "free" }), [0n, "computed"]);
     assert.deepEqual(costOf({ billingMode: "free", provider: "lmstudio" }), [0n, "computed"]);
   });

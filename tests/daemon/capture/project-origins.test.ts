@@ -57,7 +57,7 @@ function setUp(store: Store, change: Partial<ProjectOriginPorts> = {}) {
 }
 
 describe("createProjectOrigins()", () => {
-  it("keeps folders of the same name apart, also after a restart", () =>
+  it("keeps folders of the same name apart, even after a restart", () =>
     withStore(async (store) => {
       const { origins } = setUp(store);
       assert.equal(await origins.find("api", work), "api");

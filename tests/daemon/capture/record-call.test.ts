@@ -222,7 +222,7 @@ describe("a job", () => {
   const start = { path: "/v1/videos", body: { model: "sora-2", prompt: "rain" } };
   const poll = { path: `/v1/videos/${id}` };
 
-  it("makes a record without counts when it is started, which a poll completes, also after a restart", async () => {
+  it("makes a record without counts when it is started, which a poll completes, even after a restart", async () => {
     const rig = createCaptureRig();
     await call(rig, start, { body: video("queued") });
     assert.deepEqual(

@@ -244,7 +244,7 @@ export function credentialsFor(baseUrl: string, token: string = TOKEN): CloudCre
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 30_000;
   while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain: ${what}`);
+    if (performance.now() > deadline) throw new Error(`timed out waiting: ${what}`);
     await delay(5);
   }
 }

@@ -83,7 +83,7 @@ describe("the sync of coverage", () => {
     assert.equal(await sendCoverage(machine.ports, new Map()), "held_back");
   });
 
-  it("sends an hour again only if it changed, and a run that goes on only each half hour", async () => {
+  it("sends an hour again only if it changed, and a run that continues only each half hour", async () => {
     await open();
     const sentHours = new Map<number, string>();
     const send = () => sendCoverage(machine.ports, sentHours);

@@ -117,7 +117,7 @@ describe("createLimitTracker()", () => {
     assert.deepEqual(names(rig), ["limit.warning critical 5h", "limit.warning exceeded 5h"]);
   });
 
-  it("reports each warning once, also after a restart", async () => {
+  it("reports each warning once, even after a restart", async () => {
     const rig = await openTracker();
     rig.state({ usedPpm: 800_000 });
     rig.state({ usedPpm: 810_000 });

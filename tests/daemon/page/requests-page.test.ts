@@ -86,7 +86,7 @@ describe("the list of requests", () => {
       }
     }));
 
-  it("counts what the rollups can count, also with several filters", () =>
+  it("counts what the rollups can count, even with several filters", () =>
     withRequests(async ({ ask }) => {
       for (const [query, count] of [
         ["", "4 of 4 requests"],

@@ -47,7 +47,7 @@ describe("guardParts()", () => {
     }
   });
 
-  it("calls the parts that are current, also if they were replaced", async () => {
+  it("calls the parts that are current, even if they were replaced", async () => {
     const [first, second] = [await openStore(opener, ":memory:"), await openStore(opener, ":memory:")];
     let current = first;
     const { notes } = guardParts(() => current, passOn);

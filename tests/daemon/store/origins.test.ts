@@ -34,7 +34,7 @@ describe("store.origins", () => {
       assert.deepEqual([store.origins.isUsed("web"), store.origins.isUsed("we")], [true, false]);
     }));
 
-  it("knows it from the rollups too, also after requests got another project", async () => {
+  it("knows it from the rollups too, even after requests got another project", async () => {
     const store = await openStore(opener, ":memory:", { rollupTail: { max: 2, keep: 1 } });
     try {
       while (store.rollups.buildSome(noon));

@@ -101,7 +101,7 @@ describe("createRecordWriter()", () => {
       assert.equal(bench.turns.length, 0);
     }));
 
-  it("stores attributions after their records, also if the store fails in between or refuses one", () =>
+  it("stores attributions after their records, even if the store fails in between or refuses one", () =>
     withStore((store) => {
       const bench = createBench(store);
       const records = Array.from({ length: 600 }, () =>

@@ -252,7 +252,7 @@ describe("records.insert() of a stored ID", () => {
     assert.equal(named.model, "sora-2");
   });
 
-  it("makes only requests pending again that were sent incomplete, also before the cursor", () =>
+  it("makes only requests pending again that were sent incomplete, even before the cursor", () =>
     withStore((store) => {
       const [other, later] = [sampleRecord(), sampleRecord()];
       store.records.insert([other, first, later]);

@@ -155,7 +155,7 @@ describe("createWebhookService()", () => {
       await service.stop();
     }));
 
-  it("sends a message again until it is delivered, also after a restart, and says so", () =>
+  it("sends a message again until it is delivered, even after a restart, and says so", () =>
     withStore(async (store) => {
       const first = setUp(store);
       first.service.start();

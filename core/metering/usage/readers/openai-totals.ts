@@ -39,7 +39,7 @@ const IMAGE_MODEL = /-image\b/;
  *
  * - Reasoning, if the total is the sum of all three, or if there is more reasoning than output: a part cannot exceed the whole
  *   (recordings of Vercel's AI Gateway).
- * - Mistral's audio (9 + 375 + 248 = 632, pydantic/genai-prices#591), also without a total if there is more audio than input. A
+ * - Mistral's audio (9 + 375 + 248 = 632, pydantic/genai-prices#591), even without a total if there is more audio than input. A
  *   transcription that states only the seconds leaves the audio to the total as well (docs.mistral.ai, "Audio transcriptions").
  *   A chat whose audio has seconds and no tokens is incomplete.
  * - Cached tokens, on hosts that translate Anthropic's exclusive counts.

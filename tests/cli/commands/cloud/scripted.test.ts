@@ -190,7 +190,7 @@ describe("meter cloud sync", () => {
     assert.match(status.stdout, /\nquarantined +0$/m);
   });
 
-  it("reports its progress every few seconds, also without a terminal and with --json", async () => {
+  it("reports its progress every few seconds, even without a terminal and with --json", async () => {
     for (const words of [["sync"], ["cloud", "sync", "--json"]]) {
       const asked = Promise.withResolvers<() => void>();
       cloud.script("/v1/requests/batch", (seen, response) => {

@@ -106,7 +106,7 @@ or add to config.toml:
     }
   });
 
-  it("says how many calls budgets refused, also if no other was seen", async () => {
+  it("says how many calls budgets refused, even if no other was seen", async () => {
     const other = await createSampleHome((store) => {
       store.coverage.add([
         { at: noon, host, kind: "blocked", count: 3 },

@@ -128,7 +128,7 @@ describe("meter import", () => {
     });
   });
 
-  it("reads only what is new, merges larger counts, and reads a file that was written anew", async () => {
+  it("reads only what is new, merges larger counts, and reads a rewritten file again", async () => {
     await onMachine(async (machine) => {
       const path = machine.write(CLAUDE, claudeLine("AAAA", 5) + claudeLine("BBBB", 6));
       assert.equal(newRecords(await machine.import()), 2);

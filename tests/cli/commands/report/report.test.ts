@@ -344,7 +344,7 @@ describe("meter report", () => {
     }
   });
 
-  it("groups by two keys, of which one may be a time", async () => {
+  it("groups by two keys, one of which may be a time", async () => {
     const rowsOf = async (by: string) =>
       JSON.parse((await report("--utc", "--json", "--by", by)).stdout).rows.map(
         (row: Record<string, unknown>) => [row.key, row.second_key, row.requests],

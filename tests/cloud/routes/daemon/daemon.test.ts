@@ -119,7 +119,7 @@ describeOnEngines("a daemon's key", (engine) => {
     assert.equal((await rig.call("GET", "/v1/daemon/whoami", other)).status, 200);
   });
 
-  it("revokes itself with 204, also on a blocked machine", async () => {
+  it("revokes itself with 204, even on a blocked machine", async () => {
     const workspace = await rig.addWorkspace();
     await rig.db
       .updateTable("machines")

@@ -216,7 +216,7 @@ describeOnEngines("POST /v1/requests/batch", (engine) => {
     assert.deepEqual(await rollupFaults(rig, workspace.id), []);
   });
 
-  it("keeps the kind of a prompt's hash with its hash, also where the other form comes later", async () => {
+  it("keeps the kind of a prompt's hash with its hash, even where the other form comes later", async () => {
     const workspace = await rig.addWorkspace();
     const [plain, keyed] = ["a".repeat(64), "b".repeat(64)];
     const send = async (id: string, fields: Record<string, unknown>) => {

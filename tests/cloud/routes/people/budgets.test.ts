@@ -88,7 +88,7 @@ describeOnEngines("the budgets of a workspace", (engine) => {
     assert.deepEqual(await list(), []);
   });
 
-  it("names are unique in a workspace, and a workspace has at most 50 budgets, also when created at once", async () => {
+  it("names are unique in a workspace, and a workspace has at most 50 budgets, even when created at once", async () => {
     await created({ name: "n0" });
     assert.equal((await json(set({ name: "n0" }))).code, "budget_exists");
     const answers = await Promise.all(

@@ -216,7 +216,7 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
     assert.ok(analytics.groups.every(({ buckets }: { buckets: unknown[] }) => buckets.length === 1));
   });
 
-  it("name the models for which the cloud has no price, most requests first", async () => {
+  it("name the models without a price on the cloud, most requests first", async () => {
     const opened = await open();
     const models = async () => {
       const overview = await json(get(opened, "overview"));

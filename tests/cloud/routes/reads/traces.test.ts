@@ -247,7 +247,7 @@ describeOnEngines("the lists of requests", (engine) => {
   });
 
   // Planted: `<=` instead of `<` in the comparison with the cursor.
-  it("page through all requests once, in order, also while new ones arrive", async () => {
+  it("page through all requests once, in order, even while new ones arrive", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 1, maxLength: 40 }),

@@ -33,7 +33,7 @@ describe("a fleet of sync machines", () => {
     assert.ok(sum(minutes, "stored") <= sum(minutes, "created"));
   });
 
-  it("sends fewer batches in vain to a cloud that refuses those that would wait too long", () => {
+  it("sends fewer batches that a cloud refuses because they would wait too long", () => {
     const slow = { ...cloud, batchMs: 1_500, recordMs: 0.1 };
     const patient = simulateFleet({
       ...fleet,

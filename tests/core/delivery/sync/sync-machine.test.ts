@@ -226,7 +226,7 @@ describe("replays of core/delivery/sync", () => {
     ]);
   });
 
-  it("does not repeat at once after a full page of which nothing was settled", () => {
+  it("does not repeat at once after a full page without a settled record", () => {
     const full = Array.from({ length: BATCH_MAX_RECORDS }, (_, at) => `r${at}`);
     replay(machine, initialSyncState, [
       [0, tick, ["clear tick", "select_records"]],

@@ -48,7 +48,7 @@ describe("buildSessionTree()", () => {
       ],
     ],
     [
-      "agents below agents, also if the child called first",
+      "agents below agents, even if the child called first",
       [agent("c", "b"), agent("b", "a"), agent("a")],
       [null, 0, [["a", 1, [["b", 1, [["c", 1, []]]]]]]],
     ],

@@ -59,7 +59,7 @@ describe("anthropicBatchResults", () => {
     message("msg_2", { input_tokens: 1, output_tokens: 2 }),
   );
 
-  it("reports each billed result at batch prices, and makes no record of its own", () => {
+  it("reports each billed result at batch prices, and makes no record itself", () => {
     const report = fetchAll(ANTHROPIC, body);
     assert.deepEqual([report.noRecord, report.error, report.tokensComplete], ["results", null, true]);
     assert.deepEqual(resultsOf(report), [

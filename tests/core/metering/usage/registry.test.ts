@@ -346,7 +346,7 @@ describe("createRegistry()", () => {
       assert.equal(matchUrl(request), expected);
     });
 
-  it("matches a call again as it did before, also after many others", () => {
+  it("matches a call again as it did before, even after many others", () => {
     const registry = createRegistry();
     const match = (path: string, host = "api.anthropic.com") =>
       registry.match({ host, port: 443, method: "POST", path });
@@ -368,7 +368,7 @@ describe("createRegistry()", () => {
     assert.equal(registry.isProviderHost("example.com", 443), false);
   });
 
-  it("ignores a fragment and a query without a path of its own", () => {
+  it("ignores a fragment, and a query without its own path", () => {
     assert.equal(
       spell(registry.match({ host: "openrouter.ai", port: 443, method: "GET", path: "/?a" })),
       "openrouter free",

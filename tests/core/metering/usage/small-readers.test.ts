@@ -70,7 +70,7 @@ describe("llama.completion", () => {
     return [countsOf(report), report.tokensComplete];
   };
 
-  it("adds up prompts of which some state a cached part", () => {
+  it("adds up prompts, some of which state a cached part", () => {
     assert.deepEqual(read(done(9, 4, { timings: { cache_n: 2 } }), done(3, 1)), [
       [10, 2, null, null, 5, null],
       true,

@@ -219,7 +219,7 @@ describe("mergePulledRows()", () => {
     );
   });
 
-  it("only renews the date of a price that is the same, also at a second pull on one day", () => {
+  it("only renews the date of a price that is the same, even at a second pull on one day", () => {
     const first = pull([], [listed("2")], "2026-11-20");
     const again = pull(first, [listed("2")], "2026-11-22");
     assert.deepEqual(

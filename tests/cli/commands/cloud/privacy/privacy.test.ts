@@ -243,7 +243,7 @@ secret = "${secret}"
     assert.match(told, /Body sync is on\. Bodies captured from 2/);
   });
 
-  it("prefers an upload-from to the time of a manual edit, also if the file had the same value before", async () => {
+  it("prefers an upload-from to the time of a manual edit, even if the file had the same value before", async () => {
     await connect();
     const bodies = (enabled: boolean) =>
       writeFileSync(file(), `${connected}[cloud.bodies]\nenabled = ${enabled}\nupload_from = "none"\n`);
