@@ -21,6 +21,7 @@ import {
   currentBounds,
   EMPTY_SUM,
   type FiredWarning,
+  GUARD_TRIPPED,
   heldBy,
   type SumPart,
   usedSince,
@@ -100,7 +101,7 @@ export type BudgetEffect =
       readonly bounds: PeriodBounds;
       readonly goneAt: Millis;
     }
-  /** A rate guard stops its calls. */
+  /** Store that a rate guard stops its calls, then give the warning. */
   | {
       readonly kind: "trip_guard";
       readonly budget: string;
@@ -225,9 +226,11 @@ function loadSums(
   const loaded: Record<string, BudgetSum> = key === null ? {} : { ...each.sums };
   const effects: BudgetEffect[] = [];
   // The cool-down of a guard may be longer than its period, in which no call is left.
+  const isGuard = each.active.budget.coolDownMs !== null;
   for (const [known, sum] of Object.entries(each.sums)) {
-    if (key !== null || (sum.callsInFlight === 0 && sum.trippedUntil === null)) continue;
-    loaded[known] = { ...sum, parts: [], from: 0, used: 0n };
+    const trippedUntil = isGuard ? sum.trippedUntil : null;
+    if (key !== null || (sum.callsInFlight === 0 && trippedUntil === null)) continue;
+    loaded[known] = { ...sum, parts: [], from: 0, used: 0n, trippedUntil };
     // Only the latest sessions are read at once.
     if (sums.length >= MAX_BUDGET_SESSIONS && !sums.some((one) => one.key === known))
       effects.push({ kind: "load_sums", budget: name, key: known, from: 0 });
@@ -236,11 +239,27 @@ function loadSums(
     const known = each.sums[of] ?? EMPTY_SUM;
     const lastAt = parts.at(-1)?.at ?? 0;
     const touchedAt = Math.max(known.touchedAt, lastAt);
-    loaded[of] = addUp({ ...known, parts, fired: mergeFired(known.fired, fired), touchedAt }, bounds.from);
+    const trippedUntil = endOfCoolDown(each.active.budget, known, fired, now);
+    const all = { ...known, parts, fired: mergeFired(known.fired, fired), trippedUntil, touchedAt };
+    loaded[of] = addUp(all, bounds.from);
   }
   const isKnown = key === null ? true : each.isKnown;
   const budgets = state.budgets.with(at, { ...each, bounds, isKnown, sums: loaded });
   return check({ ...state, budgets }, now, effects);
+}
+
+/** Returns until when a guard stops calls, which it may have begun before a restart. */
+function endOfCoolDown(
+  { coolDownMs }: Budget,
+  { trippedUntil }: BudgetSum,
+  stored: readonly FiredWarning[],
+  now: Millis,
+): Millis | null {
+  if (coolDownMs === null) return null;
+  const ends = stored.flatMap(({ threshold, at }) =>
+    threshold === GUARD_TRIPPED && at <= now && at + coolDownMs > now ? [at + coolDownMs] : [],
+  );
+  return ends.length === 0 ? trippedUntil : Math.max(trippedUntil ?? 0, ...ends);
 }
 
 /** A warning that is given while the sums are read again may not be stored yet. */

@@ -19,9 +19,12 @@ export interface SumPart {
   readonly unknown: number;
 }
 
+/** The threshold of a `FiredWarning` that says that a rate guard began to stop calls. */
+export const GUARD_TRIPPED = -1;
+
 /** A warning that was given, so that it is not given again. */
 export interface FiredWarning {
-  /** In percent; 0 for the forecast. */
+  /** In percent; 0 for the forecast; `GUARD_TRIPPED`. */
   readonly threshold: number;
   readonly limit: bigint;
   readonly at: Millis;

@@ -1,6 +1,6 @@
 import type { BookedCall, Budget, CallFacts, CallUse } from "../../core/budgets/budget.ts";
 import { type BudgetEffect, type BudgetEvent, budgetTransition } from "../../core/budgets/budget-machine.ts";
-import { type BudgetsState, initialBudgetsState } from "../../core/budgets/budget-state.ts";
+import { type BudgetsState, GUARD_TRIPPED, initialBudgetsState } from "../../core/budgets/budget-state.ts";
 import {
   type CallDecision,
   type CallToDecide,
@@ -226,7 +226,7 @@ function perform(state: TrackerState, effect: BudgetEffect): void {
       return loseSums(state);
     }
   }
-  if (effect.kind === "warn" || effect.kind === "warn_forecast") saveWarning(state, budget, effect, now);
+  if (effect.kind !== "end_lift") saveWarning(state, budget, effect, now);
   ports.onNotice(noticeOf(budget, effect));
 }
 
@@ -234,11 +234,14 @@ function perform(state: TrackerState, effect: BudgetEffect): void {
 function saveWarning(
   { ports }: TrackerState,
   budget: Budget,
-  effect: Extract<BudgetEffect, { kind: "warn" | "warn_forecast" }>,
+  effect: Extract<BudgetEffect, { kind: "warn" | "warn_forecast" | "trip_guard" }>,
   at: Millis,
 ): void {
   const { key, limit } = effect;
-  const due = effect.kind === "warn" ? budget.thresholds.filter((each) => each <= effect.threshold) : [0];
+  const due =
+    effect.kind === "warn"
+      ? budget.thresholds.filter((each) => each <= effect.threshold)
+      : [effect.kind === "trip_guard" ? GUARD_TRIPPED : 0];
   try {
     ports.store.budgets.addWarnings(
       due.map((threshold) => ({ budget: budget.name, key, threshold, limit, at })),

@@ -61,7 +61,10 @@ export function loadSums(
   now: Millis,
 ): BudgetEvent {
   const fired = budgets.warnings(budget.name);
-  const sums = budgets.sums(budget, budgetPeriod(budget, now), key, place).map((sum) => ({
+  const read = budgets.sums(budget, budgetPeriod(budget, now), key, place);
+  // The cool-down of a guard may be longer than its period, in which no call is left.
+  const isTripped = budget.coolDownMs !== null && fired.length > 0 && read.length === 0;
+  const sums = (isTripped ? [{ key: "", parts: [] }] : read).map((sum) => ({
     ...sum,
     fired: fired
       .filter((each) => each.key === sum.key)

@@ -21,6 +21,7 @@ import {
   type BudgetState,
   type BudgetsState,
   callsSince,
+  GUARD_TRIPPED,
   initialBudgetsState,
   type SumPart,
   usedSince,
@@ -199,6 +200,37 @@ describe("budgetTransition()", () => {
     const later = NOON + 300_000;
     const read = apply(state, [{ kind: "sums_lost" }], later).state;
     assert.deepEqual([spentOf(read, later), sumOf(read)?.trippedUntil], [0n, NOON + 600_000]);
+  });
+
+  it("takes up a guard's cool-down that began before a restart, and ends it with the guard", () => {
+    const guard = budgetOf({
+      unit: "requests",
+      limit: 1n,
+      period: { kind: "rolling", lengthMs: 60_000 },
+      coolDownMs: 600_000,
+    });
+    const load = (trippedAt: number): BudgetEvent => ({
+      ...{ kind: "sums_loaded", budget: "daily", key: null },
+      sums: [{ key: "", parts: [], fired: [{ threshold: GUARD_TRIPPED, limit: 5n, at: trippedAt }] }],
+    });
+    const start = stateOf([guard]);
+    const decideAt = (at: number, trippedAt: number) => {
+      const { state } = apply(start, [load(trippedAt)], at);
+      const decision = decideCall(state, { facts: metered, bound: cents(1), isFinal: true }, at);
+      return "periodEnd" in decision ? decision.periodEnd : decision.kind;
+    };
+    assert.equal(decideAt(NOON, NOON - 599_000), NOON + 1_000);
+    assert.equal(decideAt(NOON, NOON - 600_000), "allow");
+    assert.equal(decideAt(NOON, NOON + 1), "allow");
+    const tripped = apply(start, [load(NOON)], NOON).state;
+    const plain = activeOf({ ...guard, coolDownMs: null });
+    const set = apply(
+      tripped,
+      [{ kind: "budgets_set", budgets: [plain] }, { kind: "sums_lost" }],
+      NOON,
+    ).state;
+    assert.equal(sumOf(set)?.trippedUntil ?? null, null);
+    assert.equal(decideCall(set, { facts: metered, bound: cents(1), isFinal: true }, NOON).kind, "allow");
   });
 
   it("keeps a guard's cool-down when budgets are set while its sums can't be read", () => {

@@ -23,8 +23,8 @@ const action: BudgetAction = { at: noon, action: "set", actor: "me", reason: nul
 const costing = (count: number, given: Partial<RequestRecord> = {}) =>
   sampleRecord({ requestedAt: noon, costPicoUsd: cents(count).costPicoUsd, ...given });
 
-async function track(store: Store, configured: readonly Budget[] = []) {
-  const clock = createManualClock(noon);
+async function track(store: Store, configured: readonly Budget[] = [], at = noon) {
+  const clock = createManualClock(at);
   const notices: BudgetNotice[] = [];
   const ports = {
     store,
@@ -137,6 +137,27 @@ describe("createBudgetTracker()", () => {
         ["budget.exceeded"],
       );
       second.tracker.stop();
+    }));
+
+  it("stops the calls of a guard until its cool-down is over, also after a restart, and says so once", () =>
+    withStore(async (store) => {
+      const period = { kind: "rolling", lengthMs: 60_000 } as const;
+      const guard = budgetOf({ unit: "requests", limit: 1n, period, coolDownMs: 600_000 });
+      const decide = ({ tracker }: Awaited<ReturnType<typeof track>>) =>
+        tracker.decide({ facts: metered, bound: cents(1), isFinal: true });
+      const first = await track(store, [guard]);
+      first.add([costing(1)]);
+      first.tracker.refused("daily", metered);
+      first.tracker.stop();
+      const second = await track(store, [guard], noon + 300_000);
+      const decision = decide(second);
+      assert.equal("periodEnd" in decision && decision.periodEnd, noon + 600_000);
+      second.tracker.stop();
+      const third = await track(store, [guard], noon + 600_000);
+      assert.equal(decide(third).kind, "allow");
+      third.tracker.stop();
+      const events = [first, second, third].flatMap(({ notices }) => notices.map(({ event }) => event));
+      assert.deepEqual(events, ["budget.guard_tripped"]);
     }));
 
   it("warns again for a budget that was removed and set again, and reads one whose stored warnings are damaged", () =>
