@@ -20,6 +20,7 @@ import type { CloudService } from "./cloud/cloud-service.ts";
 import type { OtlpService } from "./otlp/otlp-service.ts";
 import type { SentLog } from "./page/read-privacy.ts";
 import type { EarlyProxy } from "./proxy/early-proxy.ts";
+import type { PassMemory } from "./proxy/passes.ts";
 import type { ProxyConfig } from "./proxy/proxy-config.ts";
 import type { ProxyThread } from "./proxy/proxy-thread.ts";
 import type { ConnectLookup } from "./proxy/start-proxy.ts";
@@ -65,6 +66,8 @@ export interface DaemonPorts {
   earlyProxy?: EarlyProxy;
   /** Starts what a proxy of the daemon runs in. Default: a thread of this process. */
   startProxyThread?: () => ProxyThread;
+  /** The memory for calls that pass without a decision of the budgets, if what the proxy runs in was started with it. */
+  passMemory?: PassMemory;
   /** The cloud service. The daemon starts and stops it. Null: none. */
   cloud?: CloudService | null;
   /** What was sent, for the page of privacy. */

@@ -53,7 +53,6 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     await served.close(0);
     return abandon(cause);
   });
-  pipeline.heldCalls.followPasses(proxy.changePasses);
   const daemon: RunningDaemon = {
     ...pipeline,
     ports,

@@ -14,6 +14,8 @@ interface ProcessThreadOptions {
   readonly inheritedFd?: number | undefined;
   /** Descriptors that it inherits as 5 and the following ones. They are closed here once it has ended. */
   readonly ownedFds?: readonly number[];
+  /** Descriptors that it inherits after those. They stay open here. */
+  readonly sharedFds?: readonly number[];
 }
 
 /**
@@ -31,14 +33,14 @@ export class ProcessThread extends EventEmitter {
   /** Set once it has ended and everything that it sent was delivered. */
   #hasEnded = false;
 
-  constructor(module: URL, { data, env, inheritedFd, ownedFds = [] }: ProcessThreadOptions) {
+  constructor(module: URL, { data, env, inheritedFd, ownedFds = [], sharedFds = [] }: ProcessThreadOptions) {
     super();
     this.#ownedFds = ownedFds;
     let child: ChildProcess;
     try {
       child = fork(fileURLToPath(module), [JSON.stringify(data)], {
         serialization: "advanced",
-        stdio: ["ignore", "inherit", "inherit", inheritedFd ?? "ignore", "ipc", ...ownedFds],
+        stdio: ["ignore", "inherit", "inherit", inheritedFd ?? "ignore", "ipc", ...ownedFds, ...sharedFds],
         ...(env !== undefined && { env }),
       });
     } catch (error) {

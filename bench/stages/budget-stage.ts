@@ -78,7 +78,7 @@ export async function passStage(
   const gate = createCallGate(heldCalls.gate(), { asked: 0, refused: 0, undecided: 0, early: 0 }, () => {
     throw new Error("a call was held");
   });
-  const passed = (_: unknown, number: number, slot: number) => heldCalls.passed(1, number, slot);
+  const passed = (_: unknown, number: number, pass: number) => heldCalls.passed(1, number, pass);
   const gated = createGatedRequests({
     gate,
     client: { pause: nothing, resume: nothing } as unknown as Socket,

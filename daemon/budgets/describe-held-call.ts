@@ -44,6 +44,7 @@ export interface KnownCall {
   readonly question: CallQuestion;
   readonly head: RequestHead;
   readonly route: MeteredRoute;
+  readonly model: string | null;
   readonly facts: CallFacts;
   readonly bound: CallUse;
   readonly attribution: ConnectionAttribution;
@@ -130,7 +131,7 @@ export function describeCall(
     agent: identity.agentId,
     billing,
   };
-  return { question, head, route, facts, bound, attribution, answer };
+  return { question, head, route, model, facts, bound, attribution, answer };
 }
 
 /** Returns the caller if it is known already, and null if it must be looked up. */

@@ -3,20 +3,20 @@ import type { BudgetsState } from "../../core/budgets/budget-state.ts";
 import { callsToCut, mayCut } from "../../core/budgets/calls-to-cut.ts";
 import { type CallDecision, type CallToDecide, isBlocking } from "../../core/budgets/decide-call.ts";
 import type { LetThrough } from "../../core/budgets/let-through.ts";
-import { passCapacity } from "../../core/budgets/pass-capacity.ts";
+import { passRoom } from "../../core/budgets/pass-room.ts";
 import { createCut } from "../../core/budgets/refusal/create-cut.ts";
 import { readRequestHead } from "../../core/metering/exchange/head.ts";
 import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import type { CallAttribution, ConnectionAttribution } from "../capture/ports.ts";
+import type { KnownPricing } from "../proxy/call-bounds.ts";
 import type { CallQuestion, GateAnswer, GateConfig } from "../proxy/call-gate.ts";
 import {
-  createPassMemory,
-  freeSlot,
-  MAX_PASSES,
-  type PassChange,
+  createPassCounts,
+  createThreadMemory,
+  openThreadMemory,
+  type PassCounts,
   type PassMemory,
-  setCapacity,
 } from "../proxy/passes.ts";
 import type { CutOrder } from "../proxy/response-cut.ts";
 import {
@@ -55,6 +55,8 @@ export interface HeldCallBudgets {
 /** The ports of the decision on held calls. */
 export interface HeldCallPorts extends CallSources {
   readonly budgets: HeldCallBudgets;
+  /** The memory for calls that pass without a decision, which the relay has too. Default: memory for a thread of this process. */
+  readonly passMemory?: PassMemory;
   attribution(connection: {
     readonly clientPort: number;
     readonly proxyUser: string | null;
@@ -70,8 +72,8 @@ export interface HeldCalls {
     answer: (answer: GateAnswer) => void,
     passed?: readonly CallQuestion[],
   ): void;
-  /** The call was sent without a decision. It takes the slot until the sums contain it. */
-  passed(connection: number, request: number, slot: number): void;
+  /** The call was sent without a decision. The relay counts it under this number until the sums contain it. */
+  passed(connection: number, request: number, pass: number): void;
   /** The call was sent because its decision came too late. */
   sentLate(connection: number, request: number): void;
   /** The log has shown the call. */
@@ -88,8 +90,6 @@ export interface HeldCalls {
   cuts(): readonly CutOrder[];
   /** The proxy has ended a call by such an order. */
   cut(budget: string): void;
-  /** Calls the listener with each change of the memory for calls that pass. */
-  followPasses(listener: (change: PassChange) => void): void;
   /** How the proxy must hold calls now; null if no budget can refuse one. Also updates how many may pass. */
   gate(): GateConfig | null;
 }
@@ -116,10 +116,9 @@ interface HeldState extends HeldCallPorts {
   readonly unstored: Map<string, string>;
   /** The calls that were sent without a decision and are neither in flight nor in the sums, by their id. */
   readonly passes: Map<string, PassingCall>;
-  readonly passMemory: PassMemory;
-  passesChanged: (change: PassChange) => void;
-  /** What it was last told; null: tell it in any case. */
-  capacity: number | null;
+  readonly passCounts: PassCounts;
+  /** How calls like those that were decided on last are priced, by host, path and model. The latest is the last. */
+  readonly priced: Map<string, Omit<KnownPricing, "row">>;
   /** Whether the code that decides has run. */
   isWarm: boolean;
 }
@@ -142,18 +141,24 @@ interface DecidingCall {
   call: KnownCall | null;
 }
 
+/** For how many paths and models the relay can bound calls. */
+const MAX_PRICED = 16;
+
 /** How many decisions are kept. */
 const MAX_DECIDED = 64;
 
 interface PassingCall {
   readonly connection: number;
-  readonly slot: number;
+  readonly number: number;
   /** Whether the log has shown the call; and whether it has become a record that is not stored yet. */
   hasBegun: boolean;
   isRecorded: boolean;
 }
 
 export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
+  const threadMemory = ports.passMemory === undefined ? createThreadMemory() : null;
+  const passMemory =
+    threadMemory === null ? (ports.passMemory as PassMemory) : openThreadMemory(threadMemory);
   const state: HeldState = {
     ...ports,
     attributions: new Map(),
@@ -164,15 +169,14 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     shown: new Set(),
     unstored: new Map(),
     passes: new Map(),
-    passMemory: createPassMemory(),
-    passesChanged: () => {},
-    capacity: null,
+    passCounts: createPassCounts(passMemory),
+    priced: new Map(),
     isWarm: false,
   };
   return {
     decide: (question, answer, passed = []) => decideAfter(state, question, answer, passed),
-    passed(connection, request, slot) {
-      const pass = { connection, slot, hasBegun: false, isRecorded: false };
+    passed(connection, request, number) {
+      const pass = { connection, number, hasBegun: false, isRecorded: false };
       state.passes.set(callId(connection, request), pass);
     },
     sentLate: (connection, request) => countLate(state, callId(connection, request)),
@@ -194,27 +198,63 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
       state.nextDecided = 0;
       for (const calls of [attributions, deciding, admitted, shown, unstored, passes]) calls.clear();
       ports.budgets.callsLost();
-      state.passMemory.fill(0);
+      state.passCounts.reset();
     },
     cuts: () => listCuts(state),
     cut: ports.budgets.cut,
-    followPasses(listener) {
-      state.passesChanged = listener;
-    },
     gate() {
       if (!ports.budgets.canRefuse()) return null;
-      // A new process of the proxy has not been told.
-      state.capacity = null;
       settlePasses(state, []);
       if (!state.isWarm) warmUpDecisions(state);
       state.isWarm = true;
       const isClosed = ports.budgets
         .state()
         .budgets.some(({ active: { budget } }) => budget.atLimit === "block" && budget.fail === "closed");
-      const passes = state.passMemory.buffer;
-      return { fail: isClosed ? "closed" : "open", timeoutMs: DECISION_TIMEOUT_MS, passes };
+      return {
+        ...{ fail: isClosed ? "closed" : "open", timeoutMs: DECISION_TIMEOUT_MS },
+        ...(threadMemory !== null && { passes: threadMemory }),
+        ...(state.priced.size > 0 && { pricing: listPricing(state) }),
+      };
     },
   };
+}
+
+/** Returns the pricing with the rates of now. */
+function listPricing({ priced, prices, now }: HeldState): readonly KnownPricing[] {
+  const at = now();
+  // Sorted, so that only a change changes it.
+  return [...priced.keys()].sort().map((key) => {
+    const each = priced.get(key) as Omit<KnownPricing, "row">;
+    const { model, route } = each;
+    return { ...each, row: prices().find({ provider: route.provider, model, requestedModel: null, at }) };
+  });
+}
+
+/** Lets the relay bound calls like this one. */
+function notePricing(
+  { priced }: HeldState,
+  { question: { host, port, turn }, head: { method, target }, route, model, bound }: KnownCall,
+): void {
+  if (turn !== null || model === null || bound.tokens === null) return;
+  const key = `${host}:${port} ${method} ${target} ${model}`;
+  const known = priced.get(key);
+  if (known !== undefined) {
+    // To the end.
+    priced.delete(key);
+    priced.set(key, known);
+    return;
+  }
+  const [oldest] = priced.keys();
+  if (priced.size >= MAX_PRICED && oldest !== undefined) priced.delete(oldest);
+  const { api, provider, requestKind, extras, billing } = route;
+  priced.set(key, {
+    ...{ host, port, method, target, model },
+    route: {
+      ...{ api, provider, model: route.model, requestKind },
+      ...(extras !== undefined && { extras }),
+      ...(billing !== undefined && { billing }),
+    },
+  });
 }
 
 function storeCalls(state: HeldState, records: Iterable<Pick<RequestRecord, "requestId">>): void {
@@ -248,21 +288,17 @@ function closeConnection(state: HeldState, connection: number): void {
 
 /** Ends the passes among these calls: they are in flight, in the sums, or used nothing. */
 function settlePasses(state: HeldState, calls: readonly string[]): void {
-  const { budgets, now, passMemory } = state;
-  const freedSlots: number[] = [];
+  const { budgets, now, passCounts } = state;
   // Each change of the sums ends here, whether a call passed or not.
-  const capacity = Math.min(passCapacity(budgets.state(), now()), MAX_PASSES);
-  setCapacity(passMemory, capacity);
+  passCounts.setRoom(passRoom(budgets.state(), now()));
+  const counted: number[] = [];
   for (const call of calls) {
     const pass = state.passes.get(call);
     if (pass === undefined) continue;
     state.passes.delete(call);
-    freeSlot(passMemory, pass.slot);
-    freedSlots.push(pass.slot);
+    counted.push(pass.number);
   }
-  if (capacity === state.capacity && freedSlots.length === 0) return;
-  state.capacity = capacity;
-  state.passesChanged({ capacity, freedSlots });
+  passCounts.counted(counted);
 }
 
 function decideAfter(
@@ -396,6 +432,7 @@ function decide(state: HeldState, question: CallQuestion, send: (answer: GateAns
 }
 
 function decideCall(state: HeldState, call: KnownCall): void {
+  notePricing(state, call);
   const known = knownAttribution(call);
   if (known !== null) {
     finishDecision(state, call, known, true);

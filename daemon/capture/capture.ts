@@ -152,7 +152,7 @@ function handleFrame(state: CaptureState, frame: TapFrame): void {
       return;
     }
     case "passed":
-      return state.ports.heldCalls?.passed(frame.connection, frame.request, frame.slot);
+      return state.ports.heldCalls?.passed(frame.connection, frame.request, frame.pass);
     case "data": {
       const connection = state.connections.get(frame.connection);
       if (connection === undefined) return;

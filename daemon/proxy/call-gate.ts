@@ -3,12 +3,18 @@ import { recogniseApi } from "../../core/metering/coverage/unlisted-hosts.ts";
 import { type RequestHead, readRequestHead } from "../../core/metering/exchange/head.ts";
 import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
 import type { ProcessFacts } from "../../core/ports/process-table.ts";
+import {
+  type CallBounds,
+  type CallToPass,
+  createCallBounds,
+  type KnownPricing,
+  UNKNOWN_BOUND,
+} from "./call-bounds.ts";
 import type { GateCounters } from "./counters.ts";
 import {
-  applyPassChange,
   createPasses,
-  createPassMemory,
-  type PassChange,
+  openThreadMemory,
+  type PassBound,
   type PassedCall,
   type Passes,
   type PassMemory,
@@ -22,10 +28,10 @@ export interface GateConfig {
   readonly timeoutMs: number;
   /** The budgets are still being read. Calls wait until the gate is configured, and are then asked about. */
   readonly isProvisional?: boolean;
-  /** The memory of `PassMemory`. Without any, each call waits for a decision. */
+  /** The memory for calls that pass without a decision (`openThreadMemory()`), if the relay was not started with other memory. */
   readonly passes?: SharedArrayBuffer;
-  /** The gate is in another process, which has memory of its own: `PassChange`s change it. */
-  readonly ownPasses?: true;
+  /** The pricing of the calls that were decided on last, so that the relay can bound further ones like them. */
+  readonly pricing?: readonly KnownPricing[];
 }
 
 /** A call that waits for its decision. */
@@ -60,12 +66,15 @@ export interface CallGate {
   /** Null while no budget blocks, so that calls are not held. */
   readonly config: GateConfig | null;
   configure(config: GateConfig | null): void;
-  /** Lets a call go without a decision if there is ample room, and returns its slot. Null: it must be asked about. */
+  /** Lets a call go without a decision if there is ample room, and returns its number. Null: it must be asked about. */
   pass(call: PassedCall): number | null;
-  /** Asks for a decision. `done` is called once, in a later turn of the event loop; the returned function prevents that. */
-  ask(question: CallQuestion, done: (answer: GateAnswer) => void): () => void;
-  /** Changes the memory for calls that pass without a decision. */
-  changePasses(change: PassChange): void;
+  /** Returns what a call can use at most. */
+  bound(call: CallToPass): PassBound;
+  /**
+   * Asks for a decision. `done` is called once, in a later turn of the event loop; the returned function prevents that. Without `bound`,
+   * the call can use anything.
+   */
+  ask(question: CallQuestion, done: (answer: GateAnswer) => void, bound?: () => PassBound): () => void;
   /** Takes the main thread's answer. */
   answered(id: number, answer: GateAnswer): void;
 }
@@ -81,10 +90,9 @@ interface GateState {
   wentEarly: number;
   readonly post: PostQuestion;
   readonly sentLate: (question: CallQuestion) => void;
-  /** Stay the same while the thread runs, as their memory does. */
+  /** Stay the same while the thread runs, as their memory does. Null: there is no memory, so each call waits for a decision. */
   passes: Passes | null;
-  /** The memory of a process. */
-  readonly ownMemory: PassMemory;
+  readonly bounds: CallBounds;
 }
 
 /**
@@ -99,16 +107,22 @@ const ALLOWED: GateAnswer = { kind: "allow" };
 export const MAX_HELD_BODY_BYTES = 1_048_576;
 export const MAX_BODY_WAIT_MS = 20;
 
-/** Creates the gate. `sentLate` is told of each call that was asked about and sent because the answer came too late. */
+/**
+ * Creates the gate. `sentLate` is told of each call that was asked about and sent because the answer came too late. Without `memory`, the
+ * configuration has it.
+ */
 export function createCallGate(
   config: GateConfig | null,
   counters: GateCounters,
   post: PostQuestion,
   sentLate: (question: CallQuestion) => void = () => {},
+  memory: PassMemory | null = null,
 ): CallGate {
-  const ownMemory = createPassMemory();
+  const bounds = createCallBounds(Date.now);
+  bounds.learn(config?.pricing ?? []);
   const state: GateState = {
-    ...{ config, counters, post, sentLate, ownMemory, passes: passesOf(config, ownMemory) },
+    ...{ config, counters, post, sentLate, bounds },
+    passes: memory === null ? passesOf(config) : createPasses(memory),
     ...{ lastId: 0, waiting: new Map(), unasked: new Map(), wentEarly: 0 },
   };
   return {
@@ -116,25 +130,23 @@ export function createCallGate(
       return state.config;
     },
     configure: (next) => configure(state, next),
-    // What a call that waits will use is not in the capacity yet.
-    pass: (call) => (state.waiting.size > 0 ? null : (state.passes?.begin(call) ?? null)),
-    ask: (question, done) => ask(state, question, done),
-    changePasses: (change) => applyPassChange(ownMemory, change),
+    pass: (call) => state.passes?.begin(call) ?? null,
+    bound: bounds.find,
+    ask: (question, done, bound = () => UNKNOWN_BOUND) => ask(state, question, done, bound),
     answered(id, answer) {
       state.waiting.get(id)?.(answer);
     },
   };
 }
 
-function passesOf(config: GateConfig | null, ownMemory: PassMemory): Passes | null {
-  if (config?.ownPasses === true) return createPasses(ownMemory);
-  return config?.passes === undefined ? null : createPasses(new Int32Array(config.passes));
-}
+const passesOf = (config: GateConfig | null): Passes | null =>
+  config?.passes === undefined ? null : createPasses(openThreadMemory(config.passes));
 
 function configure(state: GateState, next: GateConfig | null): void {
   const { unasked, waiting, counters } = state;
   state.config = next;
-  state.passes ??= passesOf(next, state.ownMemory);
+  state.bounds.learn(next?.pricing ?? []);
+  state.passes ??= passesOf(next);
   if (next?.isProvisional === true) return;
   // Without a budget that blocks, there was nothing to decide.
   if (next === null) {
@@ -158,12 +170,19 @@ function post({ counters, passes, post: send }: GateState, id: number, question:
   );
 }
 
-function ask(state: GateState, question: CallQuestion, done: (answer: GateAnswer) => void): () => void {
+function ask(
+  state: GateState,
+  question: CallQuestion,
+  done: (answer: GateAnswer) => void,
+  bound: () => PassBound,
+): () => void {
   const { waiting, counters, config } = state;
   state.lastId += 1;
   const id = state.lastId;
+  const release = state.passes?.wait(bound);
   const settle = () => {
     clearTimeout(timer);
+    release?.();
     waiting.delete(id);
     state.unasked.delete(id);
   };

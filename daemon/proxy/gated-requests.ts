@@ -20,6 +20,7 @@ import {
   MAX_HELD_BODY_BYTES,
 } from "./call-gate.ts";
 import { createGatedTurns, type GatedTurns } from "./gated-turns.ts";
+import type { PassBound } from "./passes.ts";
 import type { RelayLog, RelayTarget } from "./relay-context.ts";
 import { type CutOrder, createResponseCut, type ResponseCut } from "./response-cut.ts";
 
@@ -251,21 +252,28 @@ function letPass(state: GatedState): boolean {
   const { entry, log } = link.relayLog;
   // Whether its turns are held is part of the decision on a WebSocket.
   if (entry.lost || head === null || requestsProtocolSwitch(head)) return false;
-  const slot = link.gate.pass({
+  const pass = link.gate.pass({
     keptBytes: bodyBytes,
     question: () => ({
       ...questionOf({ link, requests, rawHead }),
       ...{ body: Buffer.concat(body), isWhole: true, turn: null },
     }),
+    bound: boundOf(state, head),
   });
-  if (slot === null) return false;
-  log.passed(entry, requests, slot);
+  if (pass === null) return false;
+  log.passed(entry, requests, pass);
   sendHeld(state, "passing");
   return true;
 }
 
+/** Returns a function that returns what the request, whose body is complete, can use at most. */
+function boundOf({ link, body }: GatedState, head: RequestHead): () => PassBound {
+  const { host, port } = link.target;
+  return () => link.gate.bound({ host, port, head, body: Buffer.concat(body) });
+}
+
 function askNow(state: GatedState, isWhole: boolean): void {
-  const { link } = state;
+  const { link, head } = state;
   state.cancel();
   state.cancel = () => {};
   if (isWhole && letPass(state)) return onRequestEnd(state);
@@ -285,6 +293,7 @@ function askNow(state: GatedState, isWhole: boolean): void {
       state.refusal = answer;
       refuseWhenAnswered(state);
     },
+    isWhole && head !== null && !requestsProtocolSwitch(head) ? boundOf(state, head) : undefined,
   );
 }
 

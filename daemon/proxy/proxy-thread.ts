@@ -53,6 +53,8 @@ export interface ProxyThreadData {
     readonly files: readonly [segment: number, otherSegment: number, progress: number];
     readonly daemonPid: number;
   };
+  /** The descriptor of the file with the memory for calls that pass without a decision (`PassMemory`). */
+  readonly passMemory?: number;
 }
 
 /**

@@ -8,6 +8,7 @@ import { createZlibMessageInflater } from "../../adapters/content-decoder/messag
 import { createPortBatch } from "../../adapters/process-table/lookup-port.ts";
 import { createLookupQueue } from "../../adapters/process-table/lookup-queue.ts";
 import { collectGarbageAtRest } from "../../adapters/threads/collect-at-rest.ts";
+import { openFileMemory } from "../../adapters/threads/file-memory.ts";
 import { createMemoryLogWriter } from "../../adapters/threads/memory-log.ts";
 import { watchProcess } from "../../adapters/threads/process-watch.ts";
 import { flushCompileCacheLater } from "../../adapters/threads/thread-compile-cache.ts";
@@ -36,7 +37,7 @@ const { post } = port;
 flushCompileCacheLater();
 collectGarbageAtRest();
 // Read while waiting for the configuration.
-const { readSystemRoots, memory } = port.data as ProxyThreadData;
+const { readSystemRoots, memory, passMemory } = port.data as ProxyThreadData;
 const expectedRoots = readSystemRoots ? loadSystemRoots() : null;
 const { data } = (await port.first) as Extract<ToWorker, { kind: "start" }>;
 const { config, firstConnection } = data;
@@ -158,6 +159,7 @@ const context: RelayContext = {
       post({ kind: "question", id, question, passed });
     },
     ({ connection, request }) => post({ kind: "sent_late", connection, request }),
+    passMemory === undefined ? null : openFileMemory(passMemory),
   ),
 };
 
@@ -273,8 +275,6 @@ port.listen((message) => {
     }
     case "gate":
       return context.gate.configure(message.gate);
-    case "passes":
-      return context.gate.changePasses(message.change);
     case "answer":
       return context.gate.answered(message.id, message.answer);
     case "cut":

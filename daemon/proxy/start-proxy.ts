@@ -1,7 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { CallQuestion, GateAnswer, GateConfig } from "./call-gate.ts";
 import { addCounters, createCounters, type ProxyCounters } from "./counters.ts";
-import type { PassChange } from "./passes.ts";
 import { probePort } from "./probe-port.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
 import { type ProxyThread, startProxyThread } from "./proxy-thread.ts";
@@ -96,8 +95,6 @@ export interface RunningProxy {
   setGate(gate: GateConfig | null): void;
   /** Ends a call that is under way. Without an effect if it has ended. */
   cut(order: CutOrder): void;
-  /** Tells a process of a change of the memory for calls that pass without a decision; a thread shares the memory. */
-  changePasses(change: PassChange): void;
   /** Replaces the worker, as the watchdog does with one that hangs. Its connections are lost. */
   restart(): void;
   /** Stops accepting connections, and closes the open ones at the deadline. A later call may bring the deadline forward. */
@@ -246,10 +243,7 @@ function toRunningProxy(proxy: ProxyState): RunningProxy {
     closeIdle: (connections) => send(proxy, { kind: "close_idle", connections }),
     setGate(gate) {
       proxy.gate = gate;
-      send(proxy, { kind: "gate", gate: gateFor(proxy, gate) });
-    },
-    changePasses(change) {
-      if (proxy.worker?.isProcess === true) send(proxy, { kind: "passes", change });
+      send(proxy, { kind: "gate", gate });
     },
     restart() {
       proxy.isReplaced = true;
@@ -261,13 +255,6 @@ function toRunningProxy(proxy: ProxyState): RunningProxy {
 }
 
 const send = ({ worker }: ProxyState, message: ToWorker) => worker?.postMessage(message);
-
-/** Returns the gate without memory that a process can't share. It has memory of its own (`changePasses()`). */
-function gateFor({ worker }: ProxyState, gate: GateConfig | null): GateConfig | null {
-  if (gate?.passes === undefined || worker?.isProcess !== true) return gate;
-  const { passes: _, ...rest } = gate;
-  return { ...rest, ownPasses: true };
-}
 
 const endWorker = ({ worker }: ProxyState) => void worker?.terminate();
 
@@ -283,7 +270,7 @@ function startWorker(
   proxy.worker = worker;
   worker.ref();
   const data: ProxyWorkerData = {
-    config: { ...config, port: proxy.boundPort, gate: gateFor(proxy, proxy.gate), holdMs: proxy.holdMs },
+    config: { ...config, port: proxy.boundPort, gate: proxy.gate, holdMs: proxy.holdMs },
     firstConnection: proxy.lastConnection + 1,
     acknowledged: worker.isProcess === true ? null : acknowledged,
   };

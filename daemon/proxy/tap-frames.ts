@@ -97,7 +97,7 @@ export type TapFrame =
   /** The budget ended the call that was under way on this connection. `closed` follows. */
   | { readonly kind: "cut"; readonly connection: number; readonly budget: string }
   /** The next request on this connection went without a decision of the budgets, which have not counted it yet. */
-  | { readonly kind: "passed"; readonly connection: number; readonly request: number; readonly slot: number }
+  | { readonly kind: "passed"; readonly connection: number; readonly request: number; readonly pass: number }
   /** Bytes that passed. In gateway and absolute mode, these are the bytes sent upstream. */
   | {
       readonly kind: "data";

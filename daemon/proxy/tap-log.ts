@@ -32,7 +32,7 @@ const responseData = 1;
 const requestEnded = 2;
 const responseEnded = 3;
 const noteFrame = 4;
-/** The next request was not held. Its offset and length are the number of the request and its slot. */
+/** The next request was not held. Its offset and length are the number of the request and that of the pass. */
 const passedRequest = 5;
 
 /** A batch of frames, which is transferred between threads. */
@@ -61,7 +61,7 @@ export interface TapLog {
   data(connection: LoggedConnection, direction: TapDirection, bytes: Uint8Array): void;
   ended(connection: LoggedConnection, direction: TapDirection): void;
   /** Says that the next request of the connection was not held. */
-  passed(connection: LoggedConnection, request: number, slot: number): void;
+  passed(connection: LoggedConnection, request: number, pass: number): void;
   /** Adds a frame without bytes, and sends the batch at the end of this turn of the event loop. */
   note(frame: TapFrame): void;
   flush(): void;
@@ -156,7 +156,7 @@ export function createTapLog(options: TapLogOptions): TapLog {
   return {
     data: (connection, direction, bytes) => addData(log, connection, direction, bytes),
     ended: (connection, direction) => addEnd(log, connection, direction),
-    passed: (connection, request, slot) => addPassed(log, connection, request, slot),
+    passed: (connection, request, pass) => addPassed(log, connection, request, pass),
     note: (frame) => addNote(log, frame),
     flush: () => flush(log),
     reuse: (spent) => reuseBuffer(log, spent),
@@ -196,10 +196,10 @@ function addEnd(log: TapLogState, connection: LoggedConnection, direction: TapDi
   if (direction === "response") writeToMemory(log);
 }
 
-function addPassed(log: TapLogState, connection: LoggedConnection, request: number, slot: number): void {
+function addPassed(log: TapLogState, connection: LoggedConnection, request: number, pass: number): void {
   if (connection.lost) return;
   if (freeBytes(log) < 0) flush(log);
-  addRecord(log, connection.id, passedRequest, tapClock(), request, slot);
+  addRecord(log, connection.id, passedRequest, tapClock(), request, pass);
 }
 
 function addNote(log: TapLogState, frame: TapFrame): void {
@@ -409,7 +409,7 @@ function readRecords({ bytes, fields, records, notes }: Records): TapFrame[] {
     if (recordKind === noteFrame) {
       frames.push(notes[offset] as TapFrame);
     } else if (recordKind === passedRequest) {
-      frames.push({ kind: "passed", connection, request: offset, slot: fields[field + 4] as number });
+      frames.push({ kind: "passed", connection, request: offset, pass: fields[field + 4] as number });
     } else if (recordKind === requestData || recordKind === responseData) {
       frames.push({
         kind: "data",

@@ -1,7 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { CallQuestion, GateAnswer, GateConfig } from "./call-gate.ts";
 import type { ProxyCounters } from "./counters.ts";
-import type { PassChange } from "./passes.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
 import type { CutOrder } from "./response-cut.ts";
 import type { TapBatch } from "./tap-log.ts";
@@ -37,8 +36,6 @@ export type ToWorker =
   | { readonly kind: "caller_lookup"; readonly port: MessagePort }
   /** How calls are held from now on; null: they are not. */
   | { readonly kind: "gate"; readonly gate: GateConfig | null }
-  /** To a process, whose memory for calls that pass follows. */
-  | { readonly kind: "passes"; readonly change: PassChange }
   | { readonly kind: "answer"; readonly id: number; readonly answer: GateAnswer }
   | { readonly kind: "cut"; readonly order: CutOrder }
   /** The buffer of a batch that was read, to be reused. */

@@ -11,7 +11,6 @@ import { createRegistry } from "../../../core/metering/usage/registry.ts";
 import { provisionalGate } from "../../../daemon/budgets/provisional-gate.ts";
 import { type EarlyProxy, startProxyEarly } from "../../../daemon/proxy/early-proxy.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
-import type { ProxyThread } from "../../../daemon/proxy/proxy-thread.ts";
 import { startProxy } from "../../../daemon/proxy/start-proxy.ts";
 import { lockFile, stateFile } from "../../daemon/daemon-process.ts";
 import {
@@ -33,6 +32,7 @@ import { passwordNotice } from "./proxy-login.ts";
 import { createProxySettings, resolveListenAddress } from "./proxy-settings.ts";
 import type { Serving } from "./serve-daemon.ts";
 import { describeStartFailure } from "./start-failure.ts";
+import type { Relay } from "./start-relay.ts";
 import { stopSignal } from "./stop-signal.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -54,7 +54,7 @@ export async function runDaemon(
   home: string,
   env: Environment,
   stderr: Writable,
-  startThread: () => ProxyThread,
+  relay: Relay,
 ): Promise<number> {
   prepareHome(home);
   const { config, warnings: configWarnings } = await readConfig(home, env);
@@ -76,12 +76,12 @@ export async function runDaemon(
   const opened: OpenedParts = { earlyProxy: null, store: null };
   try {
     const proxy = await createProxySettings(home, config, setup.registry, env, setup.warnings.current);
-    opened.earlyProxy = await startProxyBeforeStore(setup, proxy, startThread);
+    opened.earlyProxy = await startProxyBeforeStore(setup, proxy, relay);
     const apiAddress = await resolveListenAddress(config.api.host, env, setup.warnings.current);
     for (const warning of setup.warnings.current) setup.warnings.report(warning);
     // Imported here, so that clients are served while the rest of the program loads.
     const { serveDaemon } = await import("./serve-daemon.ts");
-    const serving = await serveDaemon(setup, { proxy, apiAddress, startThread }, opened);
+    const serving = await serveDaemon(setup, { proxy, apiAddress, relay }, opened);
     if (interruptedAt !== null) void countInterruption(setup, opened, interruptedAt);
     const cause = await waitUntilStopped(setup, serving);
     // The daemon closes the store.
@@ -110,7 +110,7 @@ export async function runDaemon(
 async function startProxyBeforeStore(
   { config, callers, env }: DaemonSetup,
   proxy: ProxyConfig,
-  startThread: () => ProxyThread,
+  { startThread }: Relay,
 ): Promise<EarlyProxy | null> {
   if (config.api.port === 0) return null;
   const early: ProxyConfig = { ...proxy, gate: provisionalGate(config.budgets), holdMs: MAX_HOLD_MS };

@@ -6,7 +6,7 @@ export async function runInForeground(context: CommandContext, home: string): Pr
   restartWithMemoryLimits();
   // The proxy loads its modules while this thread loads the rest.
   const { startRelay } = await import("./start-relay.ts");
-  const startProxyThread = startRelay(context.env);
+  const relay = startRelay(context.env);
   const { runDaemon } = await import("./run-daemon.ts");
-  return runDaemon(home, context.env, context.stderr, startProxyThread);
+  return runDaemon(home, context.env, context.stderr, relay);
 }

@@ -20,7 +20,6 @@ import type { CloudServicePorts } from "../../../daemon/cloud/ports.ts";
 import type { Daemon, DaemonPorts } from "../../../daemon/daemon.ts";
 import type { OtlpService } from "../../../daemon/otlp/otlp-service.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
-import type { ProxyThread } from "../../../daemon/proxy/proxy-thread.ts";
 import { startDaemon } from "../../../daemon/start-daemon.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
 import type { WebhookService } from "../../../daemon/webhooks/webhook-service.ts";
@@ -40,6 +39,7 @@ import { readOrCreateToken } from "./loopback-token.ts";
 import { createNotifyUser } from "./notify-user.ts";
 import { openDaemonStore } from "./open-daemon-store.ts";
 import { passwordFile } from "./proxy-login.ts";
+import type { Relay } from "./start-relay.ts";
 
 /** Limits of the loopback API, whose clients are the programs and pages of one person. */
 const API_LIMITS = { requestTimeoutMs: 30_000, keepAliveMs: 30_000, maxConnections: 256 };
@@ -86,8 +86,8 @@ export async function serveDaemon(
   {
     proxy,
     apiAddress,
-    startThread,
-  }: { readonly proxy: ProxyConfig; readonly apiAddress: string; readonly startThread: () => ProxyThread },
+    relay,
+  }: { readonly proxy: ProxyConfig; readonly apiAddress: string; readonly relay: Relay },
   opened: OpenedParts,
 ): Promise<Serving> {
   const { home, config, warnings, opener } = setup;
@@ -123,7 +123,8 @@ export async function serveDaemon(
   const ports: DaemonPorts = {
     ...createDaemonPorts(setup, { store, prices, origins }, () => proxyPort),
     tokenCounter: estimates.counter,
-    ...(earlyProxy === null ? { startProxyThread: startThread } : { earlyProxy }),
+    ...(earlyProxy === null ? { startProxyThread: relay.startThread } : { earlyProxy }),
+    ...(relay.passMemory !== undefined && { passMemory: relay.passMemory }),
     proxyLost: proxyLost.resolve,
     cloud: createCloudService(cloudPorts),
     sent: { outbox: cloudPorts.outbox, localProjects: () => localProjects },

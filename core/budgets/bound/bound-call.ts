@@ -80,7 +80,7 @@ const COMPOUND_MODELS =
  * number of tokens. The output is what the request allows, or what the model can produce. Null where the provider may do
  * more than one model call, or bills by other units.
  */
-export function boundCall(call: CallToBound, book: PriceBook): CallBound {
+export function boundCall(call: CallToBound, book: Pick<PriceBook, "find">): CallBound {
   const { route, body, bodyBytes } = call;
   const members = body === null ? null : pickMembers(body, MEMBERS);
   const model = members?.string("model") ?? route.model;

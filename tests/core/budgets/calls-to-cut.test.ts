@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { Budget } from "../../../core/budgets/budget.ts";
 import { initialBudgetsState } from "../../../core/budgets/budget-state.ts";
 import { callsToCut, mayCut } from "../../../core/budgets/calls-to-cut.ts";
-import { passCapacity } from "../../../core/budgets/pass-capacity.ts";
+import { NO_PASS_ROOM, passRoom } from "../../../core/budgets/pass-room.ts";
 import { activeOf, apply, budgetOf, cents, metered, NOON } from "./budgets.rig.ts";
 
 const cutting = (details: Partial<Budget> = {}) => budgetOf({ onExceed: "cut", ...details });
@@ -67,8 +67,8 @@ describe("a budget that ends calls", () => {
   it("decides on every call, so that each is known while it is under way", () => {
     const stateOf = (budget: Budget) =>
       apply(initialBudgetsState, [{ kind: "budgets_set", budgets: [activeOf(budget)] }], NOON).state;
-    assert.equal(passCapacity(stateOf(budgetOf()), NOON), 1);
-    assert.equal(passCapacity(stateOf(cutting()), NOON), 0);
+    assert.equal(passRoom(stateOf(budgetOf()), NOON).microUsd, 10_000_000);
+    assert.deepEqual(passRoom(stateOf(cutting()), NOON), NO_PASS_ROOM);
     assert.deepEqual([mayCut(stateOf(cutting())), mayCut(stateOf(budgetOf()))], [true, false]);
   });
 });

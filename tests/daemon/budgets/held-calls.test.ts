@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { Budget } from "../../../core/budgets/budget.ts";
 import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-gate.ts";
+import { PASS_MEMORY_WORDS } from "../../../daemon/proxy/passes.ts";
 import {
   budgetOf,
   createMemoryBudgets,
@@ -285,7 +286,7 @@ describe("createHeldCalls()", () => {
     assert.equal(open(budgetOf({ atLimit: "warn" })).heldCalls.gate(), null);
     const { passes, ...gate } = open(budgetOf()).heldCalls.gate() ?? assert.fail();
     assert.deepEqual(gate, { fail: "open", timeoutMs: 5 });
-    assert.equal(passes?.byteLength, 260);
+    assert.equal(passes?.byteLength, 4 * PASS_MEMORY_WORDS);
     assert.equal(open(budgetOf({ fail: "closed" })).heldCalls.gate()?.fail, "closed");
   });
 });

@@ -3,8 +3,11 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { boundCall } from "../../../core/budgets/bound/bound-call.ts";
 import type { Budget } from "../../../core/budgets/budget.ts";
-import { passCapacity } from "../../../core/budgets/pass-capacity.ts";
+import { passRoom } from "../../../core/budgets/pass-room.ts";
+import { readRequestHead } from "../../../core/metering/exchange/head.ts";
+import { isUnreadable } from "../../../core/metering/exchange/unreadable.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
+import type { HeldCalls } from "../../../daemon/budgets/held-calls.ts";
 import { type CallQuestion, createCallGate, type GateAnswer } from "../../../daemon/proxy/call-gate.ts";
 import { budgetOf, createMemoryBudgets, createRigHeldCalls, prices } from "./held-calls.rig.ts";
 
@@ -34,6 +37,14 @@ const recordOf = (requestId: string, costPicoUsd: bigint) =>
     tokens: {},
   }) as unknown as RequestRecord;
 
+/** Returns the room that the relay sees, and how many calls it sees counted. */
+function readPassMemory(heldCalls: HeldCalls) {
+  const { passes } = heldCalls.gate() ?? assert.fail();
+  const fields = new Int32Array(passes ?? assert.fail()).slice(0, 8);
+  const [calls = 0, microUsd = 0, tokens = 0, counted = 0] = new Float64Array(fields.buffer);
+  return { room: { calls, microUsd, tokens }, counted };
+}
+
 /**
  * The proxy's gate and the main thread with their messages in queues, so that a test chooses the order of everything that two threads
  * may do at once. Each call uses all of its bound.
@@ -48,7 +59,7 @@ function openThreads(budget: Budget) {
   const answers: (() => void)[] = [];
   const unstored: RequestRecord[] = [];
   const underWay: { connection: number; bound: bigint }[] = [];
-  const sums = { passed: 0, asked: 0, refused: 0, spent: 0n, largest: 0n };
+  const sums = { passed: 0, mostUncounted: 0, asked: 0, refused: 0, spent: 0n, largest: 0n };
   const flush = () => {
     log.push(...unflushed);
     unflushed = [];
@@ -79,17 +90,28 @@ function openThreads(budget: Budget) {
         underWay.push({ connection, bound });
         unflushed.push(() => heldCalls.began(connection, 1));
       };
-      const slot = gate.pass({ keptBytes: question.body.length, question: () => question });
-      if (slot !== null) {
+      const head = readRequestHead(question.head);
+      assert.ok(!isUnreadable(head));
+      const boundOf = () =>
+        gate.bound({ host: question.host, port: question.port, head, body: question.body });
+      const pass = gate.pass({
+        ...{ keptBytes: question.body.length, question: () => question, bound: boundOf },
+      });
+      if (pass !== null) {
         sums.passed += 1;
-        unflushed.push(() => heldCalls.passed(connection, 1, slot));
+        sums.mostUncounted = Math.max(sums.mostUncounted, sums.passed - readPassMemory(heldCalls).counted);
+        unflushed.push(() => heldCalls.passed(connection, 1, pass));
         return send();
       }
       sums.asked += 1;
-      gate.ask(question, (answer: GateAnswer) => {
-        if (answer.kind === "allow") return send();
-        sums.refused += 1;
-      });
+      gate.ask(
+        question,
+        (answer: GateAnswer) => {
+          if (answer.kind === "allow") return send();
+          sums.refused += 1;
+        },
+        boundOf,
+      );
     },
     /** The provider answers a call, or closes its connection without an answer. */
     end(at: number, isAnswered: boolean) {
@@ -113,6 +135,8 @@ function openThreads(budget: Budget) {
       budgets.book(records);
       heldCalls.stored(records);
     },
+    /** The relay learns how the calls that were decided on are priced. */
+    learn: () => gate.configure({ ...(heldCalls.gate() ?? assert.fail()), timeoutMs: 600_000 }),
     flush,
     readLog: take(log),
     readUrgent: take(urgent),
@@ -129,6 +153,7 @@ const steps: readonly ((threads: Threads, size: number) => void)[] = [
   (threads, size) => threads.end(size, size % 8 !== 0),
   (threads) => threads.store(),
   (threads) => threads.flush(),
+  (threads) => threads.learn(),
   (threads) => threads.readLog(),
   (threads) => threads.readLog(),
   (threads) => threads.readUrgent(),
@@ -151,6 +176,7 @@ describe("calls that pass without a decision", () => {
   it("end above the amount by less than one call, in any order of what both threads do", () => {
     let passed = 0;
     let asked = 0;
+    let mostUncounted = 0;
     const step = fc.tuple(fc.nat(steps.length - 1), fc.nat(99));
     fc.assert(
       fc.property(
@@ -165,10 +191,10 @@ describe("calls that pass without a decision", () => {
           assert.ok(sums.spent < limit + sums.largest, `${sums.spent} of ${limit}, largest ${sums.largest}`);
           assert.deepEqual(budgets.state().calls, [], "no call is left in flight");
           assert.equal(budgets.state().budgets[0]?.sums[""]?.used ?? 0n, sums.spent);
-          const { passes } = heldCalls.gate() ?? assert.fail();
-          const [capacity, ...slots] = new Int32Array(passes ?? assert.fail());
-          assert.equal(capacity, passCapacity(budgets.state(), Date.now()));
-          assert.ok(slots.every((slot) => slot === 0));
+          const { room, counted } = readPassMemory(heldCalls);
+          assert.deepEqual(room, passRoom(budgets.state(), Date.now()));
+          assert.equal(counted, sums.passed);
+          mostUncounted = Math.max(mostUncounted, sums.mostUncounted);
           passed += sums.passed;
           asked += sums.asked;
         },
@@ -176,6 +202,7 @@ describe("calls that pass without a decision", () => {
       { numRuns: 300 },
     );
     assert.ok(passed > 300 && asked > 1_000, `${passed} passed, ${asked} were asked about`);
+    assert.ok(mostUncounted >= 5, `at most ${mostUncounted} were not counted at once`);
   });
 
   it("do not end above an amount of requests", () => {
@@ -194,26 +221,21 @@ describe("calls that pass without a decision", () => {
 
   it("free their room if the call becomes no record, its connection ends or the proxy's thread ends", () => {
     const { heldCalls } = openThreads(budgetOf());
-    const { passes } = heldCalls.gate() ?? assert.fail();
-    const memory = new Int32Array(passes ?? assert.fail());
-    const pass = (connection: number) => {
-      memory[1] = 1;
-      heldCalls.passed(connection, 1, 1);
-    };
-    pass(1);
+    const counted = () => readPassMemory(heldCalls).counted;
+    heldCalls.passed(1, 1, 1);
     heldCalls.began(1, 1);
+    assert.equal(counted(), 0);
     heldCalls.ended(1, 1, null);
-    assert.equal(memory[1], 0);
-    pass(2);
+    assert.equal(counted(), 1);
+    heldCalls.passed(2, 1, 2);
     heldCalls.closed(1);
-    assert.equal(memory[1], 1);
+    assert.equal(counted(), 1);
     heldCalls.closed(2);
-    assert.equal(memory[1], 0);
-    pass(3);
+    assert.equal(counted(), 2);
+    heldCalls.passed(3, 1, 3);
     heldCalls.lost();
-    assert.deepEqual(
-      [...memory].slice(1),
-      Array.from({ length: 64 }, () => 0),
-    );
+    const { passes } = heldCalls.gate() ?? assert.fail();
+    assert.equal(counted(), 0);
+    assert.ok(new Int32Array(passes ?? assert.fail()).slice(10).every((slot) => slot === 0));
   });
 });

@@ -4,7 +4,7 @@ import type { Budget } from "../../../core/budgets/budget.ts";
 import { budgetTransition, MAX_BUDGET_SESSIONS } from "../../../core/budgets/budget-machine.ts";
 import { initialBudgetsState } from "../../../core/budgets/budget-state.ts";
 import { FLEET_HOLD_MS } from "../../../core/budgets/fleet-share.ts";
-import { passCapacity } from "../../../core/budgets/pass-capacity.ts";
+import { NO_PASS_ROOM, passRoom, UNLIMITED_ROOM } from "../../../core/budgets/pass-room.ts";
 import {
   activeOf,
   admitted,
@@ -27,38 +27,49 @@ const afterCalls = (budget: Partial<Budget>, used: number) =>
     NOON,
   ).state;
 
-describe("passCapacity()", () => {
-  it("is one call for an amount in USD or tokens, and the calls that are left for one in requests", () => {
-    assert.equal(passCapacity(stateOf([budgetOf()]), NOON), 1);
-    assert.equal(passCapacity(stateOf([budgetOf({ unit: "tokens", limit: 1_000n })]), NOON), 1);
-    assert.equal(passCapacity(afterCalls(requests, 40), NOON), 60);
+/** What has no limit. */
+const UNLIMITED = { calls: UNLIMITED_ROOM, microUsd: UNLIMITED_ROOM, tokens: UNLIMITED_ROOM };
+
+describe("passRoom()", () => {
+  it("is what is left of an amount, in its unit", () => {
+    assert.deepEqual(passRoom(stateOf([budgetOf()]), NOON), { ...UNLIMITED, microUsd: 10_000_000 });
+    const tokens = stateOf([budgetOf({ unit: "tokens", limit: 1_000n })]);
+    assert.deepEqual(passRoom(tokens, NOON), { ...UNLIMITED, tokens: 1_000 });
+    assert.deepEqual(passRoom(afterCalls(requests, 40), NOON), { ...UNLIMITED, calls: 60 });
     const inFlight = apply(afterCalls(requests, 40), [admitted("1", cents(1))], NOON).state;
-    assert.equal(passCapacity(inFlight, NOON), 59);
+    assert.deepEqual(passRoom(inFlight, NOON), { ...UNLIMITED, calls: 59 });
+  });
+
+  it("is rounded up to a millionth of a USD", () => {
+    for (const [limit, microUsd] of [
+      [1n, 1],
+      [1_000_000n, 1],
+      [1_000_001n, 2],
+    ] as const)
+      assert.equal(passRoom(stateOf([budgetOf({ limit })]), NOON).microUsd, microUsd);
   });
 
   it("is the least of all budgets that block", () => {
-    assert.equal(passCapacity(stateOf([budgetOf({ name: "a", ...requests }), budgetOf()]), NOON), 1);
-    assert.equal(
-      passCapacity(stateOf([budgetOf({ atLimit: "warn", limit: 0n })]), NOON),
-      Number.POSITIVE_INFINITY,
-    );
+    const both = [budgetOf({ name: "a", ...requests }), budgetOf(), budgetOf({ name: "b", limit: USD })];
+    assert.deepEqual(passRoom(stateOf(both), NOON), { ...UNLIMITED, calls: 100, microUsd: 1_000_000 });
+    assert.deepEqual(passRoom(stateOf([budgetOf({ atLimit: "warn", limit: 0n })]), NOON), UNLIMITED);
   });
 
   it("is zero if less than a tenth is left", () => {
-    assert.equal(passCapacity(afterCalls(requests, 90), NOON), 10);
-    assert.equal(passCapacity(afterCalls(requests, 91), NOON), 0);
-    assert.equal(passCapacity(stateOf([budgetOf({ limit: 0n })]), NOON), 0);
+    assert.equal(passRoom(afterCalls(requests, 90), NOON).calls, 10);
+    assert.deepEqual(passRoom(afterCalls(requests, 91), NOON), NO_PASS_ROOM);
+    assert.deepEqual(passRoom(stateOf([budgetOf({ limit: 0n })]), NOON), NO_PASS_ROOM);
   });
 
   it("is zero for budgets that reserve, fail closed or are not known", () => {
     for (const details of [{ reserve: true }, { fail: "closed" }] as const)
-      assert.equal(passCapacity(stateOf([budgetOf(details)]), NOON), 0);
+      assert.deepEqual(passRoom(stateOf([budgetOf(details)]), NOON), NO_PASS_ROOM);
     const unread = budgetTransition(
       initialBudgetsState,
       { kind: "budgets_set", budgets: [activeOf(budgetOf())] },
       NOON,
     ).state;
-    assert.equal(passCapacity(unread, NOON), 0);
+    assert.deepEqual(passRoom(unread, NOON), NO_PASS_ROOM);
   });
 
   it("is zero while a rate guard stops calls", () => {
@@ -72,8 +83,8 @@ describe("passCapacity()", () => {
       [{ kind: "call_refused", budget: "daily", facts: metered }],
       NOON,
     ).state;
-    assert.equal(passCapacity(tripped, NOON), 0);
-    assert.equal(passCapacity(tripped, NOON + 600_000), 100);
+    assert.deepEqual(passRoom(tripped, NOON), NO_PASS_ROOM);
+    assert.equal(passRoom(tripped, NOON + 600_000).calls, 100);
   });
 
   it("is zero if any session has used its amount up, or if sessions may be forgotten", () => {
@@ -94,12 +105,15 @@ describe("passCapacity()", () => {
         NOON,
       ).state;
     assert.equal(
-      passCapacity(apply(loaded(perSession(2n), ["a", "b"]), [call("a"), call("b")], NOON).state, NOON),
+      passRoom(apply(loaded(perSession(2n), ["a", "b"]), [call("a"), call("b")], NOON).state, NOON).calls,
       1,
     );
-    assert.equal(passCapacity(apply(loaded(perSession(1n), ["a", "b"]), [call("b")], NOON).state, NOON), 0);
+    assert.deepEqual(
+      passRoom(apply(loaded(perSession(1n), ["a", "b"]), [call("b")], NOON).state, NOON),
+      NO_PASS_ROOM,
+    );
     const many = Array.from({ length: MAX_BUDGET_SESSIONS }, (_, index) => `s${index}`);
-    assert.equal(passCapacity(loaded(perSession(2n), many), NOON), 0);
+    assert.deepEqual(passRoom(loaded(perSession(2n), many), NOON), NO_PASS_ROOM);
   });
 
   it("contains the spend of other machines, and is zero if that is outdated", () => {
@@ -116,13 +130,13 @@ describe("passCapacity()", () => {
         ],
         NOON,
       ).state;
-    assert.equal(passCapacity(state(9n * USD), NOON), 1);
-    assert.equal(passCapacity(state(9n * USD + 1n), NOON), 0);
+    assert.equal(passRoom(state(9n * USD), NOON).microUsd, 1_000_000);
+    assert.deepEqual(passRoom(state(9n * USD + 1n), NOON), NO_PASS_ROOM);
     const yearly = apply(
       initialBudgetsState,
       [{ kind: "budgets_set", budgets: [activeOf(budgetOf({ period: { kind: "total" } }), { fleet })] }],
       NOON,
     ).state;
-    assert.equal(passCapacity(yearly, NOON + FLEET_HOLD_MS + 1), 0);
+    assert.deepEqual(passRoom(yearly, NOON + FLEET_HOLD_MS + 1), NO_PASS_ROOM);
   });
 });
