@@ -4,9 +4,9 @@ import { addCounters, createCounters, type ProxyCounters } from "./counters.ts";
 import { probePort } from "./probe-port.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
 import { type ProxyThread, startProxyThread } from "./proxy-thread.ts";
+import { createRelayLogReader, type RelayLogReader, type RelayMessage } from "./relay-log-reader.ts";
 import type { CutOrder } from "./response-cut.ts";
 import type { TapFrame } from "./tap-frames.ts";
-import { readTapBatch, readTapEntry, type TapBatch, tapClock } from "./tap-log.ts";
 import type { FromWorker, IdleConnection, ProxyWorkerData, ToWorker } from "./worker-messages.ts";
 
 /** Thrown if the proxy can't listen on its port. `code` is the system's error code, such as `EADDRINUSE`. */
@@ -126,14 +126,7 @@ interface ProxyState {
   readonly maxFailures: number;
   readonly connectLookup: ConnectLookup | undefined;
   readonly startThread: () => ProxyThread;
-  /** What this thread has read of the worker's log: bytes and batches. */
-  readonly acknowledged: Int32Array<SharedArrayBuffer>;
-  /** The logged connections that are open. */
-  readonly open: Set<number>;
-  /** Messages that were not read yet, oldest first. */
-  readonly inbox: Received[];
-  /** Set while a batch was read in this turn of the event loop. */
-  turn: NodeJS.Immediate | null;
+  readonly reader: RelayLogReader;
   /** Functions that settle the pings in progress, by id, after everything that the worker sent before its answer was read. */
   readonly pings: Map<number, () => void>;
   /** The same for probes, when the answer arrives: a long log to read does not mean that the worker hangs. */
@@ -142,7 +135,6 @@ interface ProxyState {
   boundPort: number;
   holdMs: number | undefined;
   gate: GateConfig | null;
-  lastConnection: number;
   lastPing: number;
   failures: number;
   startedAt: number;
@@ -179,17 +171,16 @@ export function startProxy(
     maxFailures,
     connectLookup,
     startThread,
-    acknowledged: new Int32Array(new SharedArrayBuffer(8)),
-    open: new Set(),
-    inbox: [],
-    turn: null,
+    reader: createRelayLogReader({
+      frames: (frames) => deliver(sink, frames),
+      message: (worker, message) => onMessage(proxy, worker, message),
+    }),
     pings: new Map(),
     probes: new Map(),
     worker: null,
     boundPort: config.port,
     holdMs: config.holdMs,
     gate: config.gate ?? null,
-    lastConnection: 0,
     lastPing: 0,
     failures: 0,
     startedAt: 0,
@@ -237,7 +228,7 @@ function toRunningProxy(proxy: ProxyState): RunningProxy {
       proxy.holdMs = undefined;
       send(proxy, { kind: "serve" });
     },
-    connections: () => proxy.open.size,
+    connections: () => proxy.reader.connections(),
     ping: (timeoutMs) => pingWorker(proxy, timeoutMs),
     probe: (timeoutMs) => probeProxy(proxy, timeoutMs),
     closeIdle: (connections) => send(proxy, { kind: "close_idle", connections }),
@@ -263,16 +254,16 @@ function startWorker(
   onReady: () => void,
   onFailed: (error: ProxyListenError) => void,
 ): void {
-  const { config, acknowledged, connectLookup, startThread } = proxy;
+  const { config, reader, connectLookup, startThread } = proxy;
   proxy.startedAt = performance.now();
-  acknowledged.fill(0);
   const worker = startThread();
   proxy.worker = worker;
+  reader.begin(worker);
   worker.ref();
   const data: ProxyWorkerData = {
     config: { ...config, port: proxy.boundPort, gate: proxy.gate, holdMs: proxy.holdMs },
-    firstConnection: proxy.lastConnection + 1,
-    acknowledged: worker.isProcess === true ? null : acknowledged,
+    firstConnection: reader.lastConnection() + 1,
+    acknowledged: worker.isProcess === true ? null : reader.acknowledged,
   };
   send(proxy, { kind: "start", data });
   const disconnect = connectLookup?.((port) =>
@@ -290,8 +281,7 @@ function startWorker(
       decide(proxy, worker, message);
     } else {
       if (message.kind === "pong") proxy.probes.get(message.id)?.();
-      proxy.inbox.push({ worker, message });
-      if (proxy.turn === null) readInbox(proxy);
+      reader.push(worker, message);
     }
   });
   worker.on("error", (error: Error) => {
@@ -300,9 +290,7 @@ function startWorker(
   worker.on("exit", (_, signal?: string | null) => {
     problem = signal ?? problem;
     disconnect?.();
-    for (const each of proxy.inbox.splice(0)) while (!onMessage(proxy, each)) {}
-    // What a process had written when it crashed.
-    while (!readLog(proxy, worker, Number.POSITIVE_INFINITY, 0)) {}
+    reader.readRest(worker);
     onWorkerExit(proxy, problem);
   });
 }
@@ -324,92 +312,24 @@ function decide(
   }
 }
 
-/** A message that was not read yet. */
-interface Received {
-  readonly worker: ProxyThread;
-  readonly message: Exclude<FromWorker, { kind: "ready" | "listen_failed" }>;
-}
-
-/**
- * Reads the messages up to the next batch of the log, and the rest in later turns of the event loop. Node delivers up to a
- * thousand messages in one turn: that many batches would keep timers, the loopback API and V8's own tasks waiting for
- * seconds.
- */
-function readInbox(proxy: ProxyState): void {
-  proxy.turn = null;
-  for (let next = proxy.inbox[0]; next !== undefined; next = proxy.inbox[0]) {
-    const { kind } = next.message;
-    const isLog = kind === "batch" || kind === "announced";
-    if (isLog) proxy.turn = setImmediate(readInbox, proxy);
-    if (onMessage(proxy, next)) proxy.inbox.shift();
-    if (isLog) return;
-  }
-}
-
-/** Reads a message. Returns false if a part of its log is left to read. */
-function onMessage(proxy: ProxyState, { worker, message }: Received): boolean {
+/** Takes a message once the log before it was read. */
+function onMessage(proxy: ProxyState, worker: ProxyThread, message: RelayMessage): void {
   switch (message.kind) {
-    case "batch":
-      onBatch(proxy, worker, message);
-      break;
-    case "announced":
-      return readLog(proxy, worker, message.through, 1);
     case "question":
-      decide(proxy, worker, message);
-      break;
+      return decide(proxy, worker, message);
     case "sent_late":
-      proxy.sink.sentLate?.(message.connection, message.request);
-      break;
+      return proxy.sink.sentLate?.(message.connection, message.request);
     case "counters":
       proxy.currentCounters = message.counters;
-      break;
+      return;
     case "pong":
-      // In case the last one could not be written: the worker would wait for it.
-      worker.log?.acknowledge(0, 0);
-      proxy.pings.get(message.id)?.();
-      break;
+      return proxy.pings.get(message.id)?.();
     case "stopped": // all frames came before this
       void worker.terminate();
   }
-  return true;
 }
 
-/** Reads a part of a process's log up to an entry, at whose end are so many announcements. Returns whether that end is reached. */
-function readLog(proxy: ProxyState, { log }: ProxyThread, through: number, announcements: number): boolean {
-  const entries = log?.read(through) ?? [];
-  const frames: TapFrame[] = [];
-  let bytes = 0;
-  for (const entry of entries) {
-    const read = readTapEntry(entry);
-    for (const frame of read.notes) trackConnection(proxy, frame);
-    frames.push(...read.frames);
-    bytes += read.memoryBytes;
-  }
-  if (frames.length > 0) deliver(proxy, frames);
-  const isDone = entries.length === 0 || log?.hasRead(through) === true;
-  log?.acknowledge(bytes, isDone ? announcements : 0);
-  return isDone;
-}
-
-function onBatch(proxy: ProxyState, worker: ProxyThread, batch: TapBatch): void {
-  for (const frame of batch.notes) trackConnection(proxy, frame);
-  deliver(proxy, readTapBatch(batch));
-  if (worker.log !== undefined) worker.log.acknowledge(batch.memoryBytes, 1);
-  else if (proxy.worker === worker) {
-    Atomics.add(proxy.acknowledged, 0, batch.memoryBytes);
-    Atomics.add(proxy.acknowledged, 1, 1);
-  }
-  if (batch.isReusable)
-    worker.postMessage({ kind: "spent", buffer: batch.buffer } satisfies ToWorker, [batch.buffer]);
-}
-
-function trackConnection(proxy: ProxyState, { connection, kind }: TapFrame): void {
-  if (connection > proxy.lastConnection) proxy.lastConnection = connection;
-  if (kind === "opened") proxy.open.add(connection);
-  else if (kind === "closed") proxy.open.delete(connection);
-}
-
-function deliver({ sink }: ProxyState, frames: readonly TapFrame[]): void {
+function deliver(sink: ProxySink, frames: readonly TapFrame[]): void {
   try {
     sink.frames(frames);
   } catch (error) {
@@ -422,12 +342,7 @@ function onWorkerExit(proxy: ProxyState, problem: string): void {
   proxy.previousCounters = addCounters(proxy.previousCounters, proxy.currentCounters);
   proxy.previousCounters.warm.ready = 0; // its connections are gone
   proxy.currentCounters = createCounters();
-  const atMs = tapClock();
-  const frames = [...proxy.open].map(
-    (connection): TapFrame => ({ kind: "closed", connection, atMs, reason: "proxy_lost", code: null }),
-  );
-  proxy.open.clear();
-  if (frames.length > 0) deliver(proxy, frames);
+  proxy.reader.closeAll();
   if (proxy.onEnded !== null) proxy.onEnded(problem);
   else restartLater(proxy, problem);
 }
