@@ -20,7 +20,7 @@ import type { PriceBook } from "../../core/pricing/price-book.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { createBodyDecoder } from "../capture/body-decoder.ts";
 import type { CallAttribution, ConnectionAttribution } from "../capture/ports.ts";
-import type { CallQuestion, GateAnswer } from "../proxy/call-gate.ts";
+import type { CallQuestion, GateAnswer } from "../proxy/call-question.ts";
 
 /** The dependencies of describing a held call. */
 export interface CallSources {

@@ -8,9 +8,10 @@ import { createCut } from "../../core/budgets/refusal/create-cut.ts";
 import { readRequestHead } from "../../core/metering/exchange/head.ts";
 import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
-import type { CallAttribution, ConnectionAttribution } from "../capture/ports.ts";
+import type { CallAttribution, ConnectionAttribution, HeldCallEvents } from "../capture/ports.ts";
 import type { KnownPricing } from "../proxy/call-bounds.ts";
-import type { CallQuestion, GateAnswer, GateConfig } from "../proxy/call-gate.ts";
+import type { GateConfig } from "../proxy/call-gate.ts";
+import type { CallQuestion, GateAnswer } from "../proxy/call-question.ts";
 import {
   createPassCounts,
   createThreadMemory,
@@ -65,31 +66,21 @@ export interface HeldCallPorts extends CallSources {
 }
 
 /** Decides on calls that the proxy holds, and counts those that it admitted as in flight until they are stored. */
-export interface HeldCalls {
+export interface HeldCalls extends HeldCallEvents {
   /** Decides once the calls of `passed` are counted. */
   decide(
     question: CallQuestion,
     answer: (answer: GateAnswer) => void,
     passed?: readonly CallQuestion[],
   ): void;
-  /** The call was sent without a decision. The relay counts it under this number until the sums contain it. */
-  passed(connection: number, request: number, pass: number): void;
   /** The call was sent because its decision came too late. */
   sentLate(connection: number, request: number): void;
-  /** The log has shown the call. */
-  began(connection: number, request: number): void;
-  /** The call has ended, and becomes a record with this id. Null: it becomes none. Repeatable. */
-  ended(connection: number, request: number, requestId: string | null): void;
   /** Records were stored and are part of the budgets' sums. */
   stored(records: Iterable<Pick<RequestRecord, "requestId">>): void;
-  /** The connection has ended: its other calls never reached a provider. */
-  closed(connection: number): void;
   /** The proxy's thread has ended, and all calls with it. */
   lost(): void;
   /** Returns orders for the calls that budgets end now, each once. */
   cuts(): readonly CutOrder[];
-  /** The proxy has ended a call by such an order. */
-  cut(budget: string): void;
   /** How the proxy must hold calls now; null if no budget can refuse one. Also updates how many may pass. */
   gate(): GateConfig | null;
 }

@@ -1,7 +1,7 @@
-import type { CallRefused } from "../../core/budgets/decide-call.ts";
+import type { CallDecision, CallRefused, CallToDecide } from "../../core/budgets/decide-call.ts";
 import { readRequestHead } from "../../core/metering/exchange/head.ts";
 import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
-import type { CallQuestion } from "../proxy/call-gate.ts";
+import type { CallQuestion } from "../proxy/call-question.ts";
 import {
   type CallSources,
   completeFacts,
@@ -10,7 +10,6 @@ import {
   matchRoute,
   readBody,
 } from "./describe-held-call.ts";
-import type { HeldCallBudgets } from "./held-calls.ts";
 
 /** How often each sample is decided on. The first time takes 15 ms of CPU time, the fourth one a tenth of that. */
 const ROUNDS = 4;
@@ -26,7 +25,7 @@ const SAMPLES = [
  * takes longer than the call may wait.
  */
 export function warmUpDecisions(
-  sources: CallSources & { readonly budgets: Pick<HeldCallBudgets, "decide"> },
+  sources: CallSources & { readonly budgets: { decide(call: CallToDecide): CallDecision } },
 ): void {
   for (let round = 0; round < ROUNDS; round += 1)
     for (const [host, path, request] of SAMPLES) decideSample(sources, host, path, request);

@@ -11,7 +11,6 @@ import type { PriceBook } from "../../core/pricing/price-book.ts";
 import type { Redact } from "../../core/privacy/redaction/redact.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
-import type { HeldCalls } from "../budgets/held-calls.ts";
 import type { LimitTracker } from "../limits/limit-tracker.ts";
 import type { CapturedBody } from "../store/port/bodies.ts";
 import type { StoredResponse } from "../store/port/records.ts";
@@ -117,6 +116,20 @@ export interface CapturePorts {
   /** Hashes what identifies an account, with a key of this installation. Without it, accounts are unknown. */
   hashAccount?(identity: string): string;
   /** Follows the calls that budgets admitted. Without it, none are held. */
-  heldCalls?: Pick<HeldCalls, "passed" | "began" | "ended" | "closed" | "cut">;
+  heldCalls?: HeldCallEvents;
   log: Log;
+}
+
+/** What the log shows of the calls that budgets admitted. */
+export interface HeldCallEvents {
+  /** The call was sent without a decision. The relay counts it under this number until the sums contain it. */
+  passed(connection: number, request: number, pass: number): void;
+  /** The log has shown the call. */
+  began(connection: number, request: number): void;
+  /** The call has ended, and becomes a record with this id. Null: it becomes none. Repeatable. */
+  ended(connection: number, request: number, requestId: string | null): void;
+  /** The connection has ended: its other calls never reached a provider. */
+  closed(connection: number): void;
+  /** The proxy has ended a call by such an order. */
+  cut(budget: string): void;
 }

@@ -2,7 +2,6 @@ import { createUndecidedRefusal, formatRefusalResponse } from "../../core/budget
 import { recogniseApi } from "../../core/metering/coverage/unlisted-hosts.ts";
 import { type RequestHead, readRequestHead } from "../../core/metering/exchange/head.ts";
 import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
-import type { ProcessFacts } from "../../core/ports/process-table.ts";
 import {
   type CallBounds,
   type CallToPass,
@@ -10,6 +9,7 @@ import {
   type KnownPricing,
   UNKNOWN_BOUND,
 } from "./call-bounds.ts";
+import type { CallQuestion, GateAnswer } from "./call-question.ts";
 import type { GateCounters } from "./counters.ts";
 import {
   createPasses,
@@ -33,33 +33,6 @@ export interface GateConfig {
   /** The pricing of the calls that were decided on last, so that the relay can bound further ones like them. */
   readonly pricing?: readonly KnownPricing[];
 }
-
-/** A call that waits for its decision. */
-export interface CallQuestion {
-  readonly connection: number;
-  /** The number of the request on its connection, from 1, as the log's reader counts it. */
-  readonly request: number;
-  readonly host: string;
-  readonly port: number;
-  readonly clientPort: number;
-  readonly proxyUser: string | null;
-  /** The value of `X-Meter-Project` of a gateway request. */
-  readonly project: string | null;
-  readonly caller: ProcessFacts | null;
-  /** The head as it is sent upstream. */
-  readonly head: Uint8Array;
-  /** The start of the body, without chunk framing. */
-  readonly body: Uint8Array;
-  /** Whether `body` is all of it. */
-  readonly isWhole: boolean;
-  /** The client's message that begins a turn of a WebSocket; null for a request. */
-  readonly turn: string | null;
-}
-
-/** The decision on a call. `answer` is what the client gets instead of a response: HTTP, or the text of a WebSocket message. */
-export type GateAnswer =
-  | { readonly kind: "allow"; readonly gatesTurns?: boolean }
-  | { readonly kind: "refuse"; readonly answer: Uint8Array; readonly budget: string | null };
 
 /** Holds calls until the main thread has decided on them. */
 export interface CallGate {

@@ -7,9 +7,9 @@ import type { ClientLocation, DialResult } from "./dial.ts";
 import { createDialRefusal } from "./dial-refusal.ts";
 import { normaliseHost } from "./host-patterns.ts";
 import { intercept } from "./intercept.ts";
+import { locateClient } from "./locate-client.ts";
 import type { PeerOwner } from "./peers.ts";
 import {
-  locateClient,
   openRelayLog,
   type RelayContext,
   type RelayTarget,

@@ -12,13 +12,8 @@ import {
 } from "../../core/metering/exchange/message-reader.ts";
 import { createRequestScanner, type RequestScanner } from "../../core/metering/exchange/request-scanner.ts";
 import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
-import {
-  type CallGate,
-  type GateAnswer,
-  isHeld,
-  MAX_BODY_WAIT_MS,
-  MAX_HELD_BODY_BYTES,
-} from "./call-gate.ts";
+import { type CallGate, isHeld, MAX_BODY_WAIT_MS, MAX_HELD_BODY_BYTES } from "./call-gate.ts";
+import type { GateAnswer } from "./call-question.ts";
 import { createGatedTurns, type GatedTurns } from "./gated-turns.ts";
 import type { PassBound } from "./passes.ts";
 import type { RelayLog, RelayTarget } from "./relay-context.ts";

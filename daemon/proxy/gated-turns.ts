@@ -7,7 +7,7 @@ import {
 } from "../../core/metering/exchange/websocket-reader.ts";
 import { compileMemberPaths, pickMembers } from "../../core/metering/usage/member-picker.ts";
 import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
-import type { GateAnswer } from "./call-gate.ts";
+import type { GateAnswer } from "./call-question.ts";
 import type { CutOrder } from "./response-cut.ts";
 
 /** The operations of a WebSocket whose turns are held. */

@@ -1,5 +1,5 @@
 import { NO_PASS_ROOM, type PassRoom, UNLIMITED_ROOM } from "../../core/budgets/pass-room.ts";
-import type { CallQuestion } from "./call-gate.ts";
+import type { CallQuestion } from "./call-question.ts";
 
 /** The most calls that may be under way without being counted in flight. A power of two. */
 export const MAX_PASSES = 4_096;

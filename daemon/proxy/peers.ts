@@ -1,10 +1,8 @@
 import type { Socket } from "node:net";
 import type { ProcessFacts } from "../../core/ports/process-table.ts";
-import type { Authority } from "./authority.ts";
 import { closeSocket } from "./close-socket.ts";
-import type { DialPurpose, DialResult } from "./dial.ts";
+import { locateClient } from "./locate-client.ts";
 import type { OtherUsers } from "./proxy-config.ts";
-import { locateClient, type RelayContext } from "./relay-context.ts";
 
 /** Which user a client's connection belongs to: the one who runs the daemon, another one, or unknown. */
 export type PeerOwner = "self" | "other" | "unknown";
@@ -157,25 +155,4 @@ function countConnection(state: PeersState, client: Socket, uid: number): void {
     if (left === 0) open.delete(uid);
     else open.set(uid, left);
   });
-}
-
-/**
- * Dials for a client, and calls `done` when the client's owner is known too. The lookup runs while the upstream is dialled. The
- * returned function cancels both.
- */
-export function dialForPeer(
-  context: RelayContext,
-  client: Socket,
-  target: Authority,
-  purpose: DialPurpose,
-  done: (dialled: DialResult, owner: PeerOwner) => void,
-): () => void {
-  let cancel = context.dial(target, purpose, locateClient(client), (dialled) => {
-    const cancelWait = context.peers.onOwnerKnown(client, (owner) => done(dialled, owner));
-    cancel = () => {
-      cancelWait();
-      if (dialled.ok) closeSocket(dialled.socket);
-    };
-  });
-  return () => cancel();
 }

@@ -1,30 +1,16 @@
-import { type ChunkedBody, createChunkedBody } from "../../core/metering/exchange/chunked-body.ts";
+import { createChunkedBody } from "../../core/metering/exchange/chunked-body.ts";
 import { requestFraming, requestsProtocolSwitch } from "../../core/metering/exchange/framing.ts";
 import { headerValue } from "../../core/metering/exchange/head.ts";
-import { type GateAnswer, isHeld, MAX_BODY_WAIT_MS, MAX_HELD_BODY_BYTES } from "./call-gate.ts";
+import { isHeld, MAX_BODY_WAIT_MS, MAX_HELD_BODY_BYTES } from "./call-gate.ts";
 import {
   closeUpstream,
   type HeadItem,
+  type HeldRequest,
   type PlainRelayState,
   type PlainUpstream,
 } from "./plain-relay-state.ts";
 import { logProject } from "./plain-relay-upstream.ts";
 import { sendRefusal } from "./relay-context.ts";
-
-/** The request at the front of the queue, which waits for the decision on it. */
-export interface HeldRequest {
-  phase: "collecting" | "asking" | "allowed" | "refused";
-  readonly raw: Uint8Array;
-  /** The body without chunk framing. */
-  readonly body: Uint8Array[];
-  bodyBytes: number;
-  readonly chunked: ChunkedBody | null;
-  refusal: (GateAnswer & { kind: "refuse" }) | null;
-  /** Cancels the question or the wait for the body. */
-  cancel: () => void;
-  /** Asks now. */
-  ask(isWhole: boolean): void;
-}
 
 /** Whether the request at the front of the queue may be sent now. `onProgress` is called when that may have changed. */
 export function mayBeSent(

@@ -1,15 +1,32 @@
 import type { Socket } from "node:net";
 import type { UnlistedApi } from "../../core/metering/coverage/unlisted-hosts.ts";
+import type { ChunkedBody } from "../../core/metering/exchange/chunked-body.ts";
 import type { PendingRequest } from "../../core/metering/exchange/framing.ts";
 import type { RequestHead } from "../../core/metering/exchange/head.ts";
 import type { MessageReader } from "../../core/metering/exchange/message-reader.ts";
+import type { GateAnswer } from "./call-question.ts";
 import { closeSocket, resetAfterFlush, resetSocket } from "./close-socket.ts";
 import type { ParentProxy } from "./parent-proxy.ts";
-import type { HeldRequest } from "./plain-relay-hold.ts";
+
 import type { RequestPlan } from "./plan-request.ts";
 import { endCutClient, type Refusal, type RelayContext, type RelayLog, refuse } from "./relay-context.ts";
 import { type CutOrder, createResponseCut, type ResponseCut } from "./response-cut.ts";
 import type { CloseReason } from "./tap-frames.ts";
+
+/** The request at the front of the queue, which waits for the decision on it. */
+export interface HeldRequest {
+  phase: "collecting" | "asking" | "allowed" | "refused";
+  readonly raw: Uint8Array;
+  /** The body without chunk framing. */
+  readonly body: Uint8Array[];
+  bodyBytes: number;
+  readonly chunked: ChunkedBody | null;
+  refusal: (GateAnswer & { kind: "refuse" }) | null;
+  /** Cancels the question or the wait for the body. */
+  cancel: () => void;
+  /** Asks now. */
+  ask(isWhole: boolean): void;
+}
 
 /** Something to send upstream, in order. The bytes of a queued item are copies. */
 export type RelayItem =

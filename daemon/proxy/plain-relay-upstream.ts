@@ -3,9 +3,11 @@ import { headerValue, type ResponseHead } from "../../core/metering/exchange/hea
 import { createMessageReader, type MessageReader } from "../../core/metering/exchange/message-reader.ts";
 import { closeSocket } from "./close-socket.ts";
 import type { ClientLocation, DialResult } from "./dial.ts";
+import { dialForPeer } from "./dial-for-peer.ts";
 import { createDialRefusal, createTlsRefusal } from "./dial-refusal.ts";
+import { locateClient } from "./locate-client.ts";
 import type { ParentProxy } from "./parent-proxy.ts";
-import { dialForPeer, type PeerOwner } from "./peers.ts";
+import type { PeerOwner } from "./peers.ts";
 import {
   closeUpstream,
   finishRelay,
@@ -15,7 +17,6 @@ import {
 } from "./plain-relay-state.ts";
 import type { RequestPlan } from "./plan-request.ts";
 import {
-  locateClient,
   openRelayLog,
   type Refusal,
   type RelayLog,

@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
 import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
 import type { ProcessFacts } from "../../core/ports/process-table.ts";
-import type { CallGate, GateAnswer } from "./call-gate.ts";
+import type { CallGate } from "./call-gate.ts";
+import type { GateAnswer } from "./call-question.ts";
 import { closeSocket, resetAfterFlush } from "./close-socket.ts";
 import type { ProxyCounters, RefusalReason } from "./counters.ts";
-import type { ClientLocation, Dial } from "./dial.ts";
-import { isLoopbackAddress } from "./forbidden-targets.ts";
+import type { Dial } from "./dial.ts";
 import type { LeafContexts } from "./leaf-contexts.ts";
 import type { LoginThrottle } from "./login-throttle.ts";
 import type { Peers } from "./peers.ts";
@@ -50,13 +50,6 @@ export interface RelayContext {
   readonly createInflater: CreateMessageInflater;
   /** The connections in the log, by their number. */
   readonly relays: Map<number, OpenRelay>;
-}
-
-/** Returns where a client is. A client whose address equals the one that it connected to is on this machine too. */
-export function locateClient(client: Socket): ClientLocation {
-  const { remoteAddress, localAddress } = client;
-  if (remoteAddress === undefined) return "remote"; // it has disconnected
-  return isLoopbackAddress(remoteAddress) || remoteAddress === localAddress ? "local" : "remote";
 }
 
 /** The target of a relay, and its client. */

@@ -4,9 +4,10 @@ import { createMessageReader, type RequestReader } from "../../core/metering/exc
 import type { UnreadableReason } from "../../core/metering/exchange/unreadable.ts";
 import { closeSocket } from "./close-socket.ts";
 import { serveConnect } from "./connect-request.ts";
+import { locateClient } from "./locate-client.ts";
 import { createPlainRelay, type PlainRelay } from "./plain-relay.ts";
 import { isSamePassword, readProxyUser } from "./proxy-authorization.ts";
-import { locateClient, type Refusal, type RelayContext, refuse } from "./relay-context.ts";
+import { type Refusal, type RelayContext, refuse } from "./relay-context.ts";
 
 const missingCredentials: Refusal = {
   status: 407,

@@ -1,5 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
-import type { CallQuestion, GateAnswer, GateConfig } from "./call-gate.ts";
+import type { GateConfig } from "./call-gate.ts";
+import type { CallQuestion, GateAnswer } from "./call-question.ts";
 import { addCounters, createCounters, type ProxyCounters } from "./counters.ts";
 import { probePort } from "./probe-port.ts";
 import type { ProxyConfig } from "./proxy-config.ts";

@@ -1,5 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
-import type { CallQuestion, GateAnswer, GateConfig } from "./call-gate.ts";
+import type { GateConfig } from "./call-gate.ts";
+import type { CallQuestion, GateAnswer } from "./call-question.ts";
 import type { ProxyCounters } from "./counters.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
 import type { CutOrder } from "./response-cut.ts";

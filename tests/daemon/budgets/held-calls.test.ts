@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { Budget } from "../../../core/budgets/budget.ts";
-import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-gate.ts";
+import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-question.ts";
 import { PASS_MEMORY_WORDS } from "../../../daemon/proxy/passes.ts";
 import {
   budgetOf,

@@ -8,7 +8,8 @@ import { readRequestHead } from "../../../core/metering/exchange/head.ts";
 import { isUnreadable } from "../../../core/metering/exchange/unreadable.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import type { HeldCalls } from "../../../daemon/budgets/held-calls.ts";
-import { type CallQuestion, createCallGate, type GateAnswer } from "../../../daemon/proxy/call-gate.ts";
+import { createCallGate } from "../../../daemon/proxy/call-gate.ts";
+import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-question.ts";
 import { budgetOf, createMemoryBudgets, createRigHeldCalls, prices } from "./held-calls.rig.ts";
 
 /** A call whose bound grows with its output, which is most of it. */

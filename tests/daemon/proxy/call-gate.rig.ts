@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-gate.ts";
+import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-question.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
 import {
   answerEach,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { after, describe, it } from "node:test";
-import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-gate.ts";
+import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-question.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
 import { allowed, type Form, openGated, post, textOf } from "./call-gate.rig.ts";
 import { collect, createCleanup } from "./proxy.rig.ts";
