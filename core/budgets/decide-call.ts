@@ -115,7 +115,7 @@ export const isBlocking = ({ active }: BudgetState, now: Millis): boolean =>
 function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: Millis): Verdict {
   const { budget } = each.active;
   const matches = matchesScope(budget, call.facts);
-  if (matches === false) return "allow";
+  if (matches === false || costsNothing(budget, call)) return "allow";
   if (matches === undefined) {
     const missing = neededFacts(budget).filter((key) => call.facts[key] === undefined);
     if (!call.isFinal) return missing;
@@ -144,6 +144,10 @@ function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: 
     ? "allow"
     : refuse(budget, reason, spent, inFlight, roomOf(), now);
 }
+
+/** Whether a call adds nothing to a budget in USD. What runs under a plan has no cost of its own before it is sent. */
+const costsNothing = ({ unit }: Budget, { facts, bound }: CallToDecide): boolean =>
+  unit === "usd" && bound?.costPicoUsd === 0n && facts.billing !== undefined && facts.billing !== "plan";
 
 /** The facts that come from looking up the calling process; the session only if the call states none. */
 const CALLER_FACTS: ReadonlySet<ScopeKey> = new Set(["project", "branch", "client", "session"]);

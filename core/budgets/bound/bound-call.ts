@@ -84,7 +84,10 @@ export function boundCall(call: CallToBound, book: Pick<PriceBook, "find">): Cal
   const { route, body, bodyBytes } = call;
   const members = body === null ? null : pickMembers(body, MEMBERS);
   const model = members?.string("model") ?? route.model;
-  if (route.billing === "free") return { model, tokens: null, costPicoUsd: 0n };
+  const row =
+    model === null ? null : book.find({ provider: route.provider, model, requestedModel: null, at: call.at });
+  // A server on this machine costs nothing, unless it has rates.
+  if (route.billing === "free" && row === null) return { model, tokens: null, costPicoUsd: 0n };
   const none = { model, tokens: null, costPicoUsd: null };
   if (route.requestKind !== "chat" && route.requestKind !== "embedding") return none;
   if (model !== null && COMPOUND_MODELS.test(model)) return none;
@@ -95,8 +98,6 @@ export function boundCall(call: CallToBound, book: Pick<PriceBook, "find">): Cal
   const input = boundInput(text, body.length);
   const output = route.requestKind === "embedding" ? 0 : boundOutput(members, model);
   const tokens = input + output;
-  const row =
-    model === null ? null : book.find({ provider: route.provider, model, requestedModel: null, at: call.at });
   return { model, tokens, costPicoUsd: row === null ? null : boundCost(row, call, text, input, output) };
 }
 

@@ -47,6 +47,31 @@ describe("decideCall()", () => {
     });
   });
 
+  it("in USD never refuses a call that costs nothing, even if it fails closed and its sum or the caller is not known", () => {
+    const free = call({ facts: { ...metered, billing: "free" }, bound: { costPicoUsd: 0n, tokens: null } });
+    const zero = call({ bound: { costPicoUsd: 0n, tokens: 10 } });
+    const used = spentCents({}, 1_000);
+    const lost = budgetTransition(spentCents({ fail: "closed" }, 0), { kind: "sums_lost" }, NOON).state;
+    for (const state of [used, lost])
+      for (const each of [free, zero])
+        assert.deepEqual(decideCall(state, each, NOON), { kind: "allow", letThrough: [] });
+    const unknown = { ...free, isFinal: true, facts: { billing: "free" } };
+    const scoped = spentCents({ fail: "closed", scope: { project: ["shop"] } }, 0);
+    assert.equal(decideCall(scoped, unknown, NOON).kind, "allow");
+    // It is a request like any other, and what a plan covers is counted once it is known.
+    const requests = spentCents({ unit: "requests", limit: 1n }, 1);
+    assert.equal(decideCall(requests, free, NOON).kind, "refuse");
+    const plan = { ...metered, billing: "plan" };
+    const active = activeOf(budgetOf({ limit: 0n, scope: { billing: ["plan"] } }));
+    const used2 = apply(initialBudgetsState, [{ kind: "budgets_set", budgets: [active] }], NOON).state;
+    const known = budgetTransition(
+      used2,
+      { kind: "sums_loaded", budget: "daily", key: null, sums: [] },
+      NOON,
+    );
+    assert.equal(decideCall(known.state, { ...free, facts: plan }, NOON).kind, "refuse");
+  });
+
   it("counts the bounds of calls in flight", () => {
     const state = apply(stateOf([budgetOf()]), [admitted("1", cents(1_000))], NOON).state;
     const decision = decideCall(state, call(), NOON);

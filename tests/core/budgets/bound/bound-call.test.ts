@@ -41,6 +41,14 @@ describe("boundCall()", () => {
     assert.equal((three.tokens ?? 0) - (one.tokens ?? 0), 2_000 + three.bytes - one.bytes);
   });
 
+  it("is no cost on a server of this machine, unless its model has rates", () => {
+    const route = { api: "ollama.chat", provider: "ollama", model: null, requestKind: "chat" } as const;
+    const free = bound({ model: "no-such-model:7b", messages: [] }, { route: { ...route, billing: "free" } });
+    assert.deepEqual([free.tokens, free.costPicoUsd], [null, 0n]);
+    const priced = bound(hello, { route: { ...route, provider: "anthropic", billing: "free" } });
+    assert.ok((priced.costPicoUsd ?? 0n) > 0n);
+  });
+
   it("assumes the model's limit if the request states none", () => {
     const { max_tokens: _, ...rest } = hello;
     assert.equal(
