@@ -181,7 +181,7 @@ export const nearBudgets = (views: readonly BudgetView[]): readonly NearBudget[]
 /** Describes the budgets that are used up, stop calls or can't be read. */
 export function describeBudgetTroubles(views: readonly BudgetView[]): string[] {
   return views.flatMap((view) => {
-    const { name, status, budget, spent, unit, limit, fleet } = view;
+    const { name, status, budget, spent, unit, limit, fleet, session } = view;
     const show = `meter budget show ${/\s/.test(name) ? `'${name}'` : name}`;
     const refuses = budget.at_limit === "block" ? " Its calls are refused." : "";
     if (status === "unknown")
@@ -193,6 +193,9 @@ export function describeBudgetTroubles(views: readonly BudgetView[]): string[] {
     if (status === "tripped") return [`Budget ${name} was used up too quickly.${refuses} ${show}`];
     if (status !== "exceeded" || spent === null) return [];
     const amount = (text: string) => formatBudgetAmount(unit, BigInt(text));
-    return [`Budget ${name} is used up: ${amount(spent)} of ${amount(limit)}.${refuses} ${show}`];
+    const used = `${amount(spent)} of ${amount(limit)}`;
+    return session === null
+      ? [`Budget ${name} is used up: ${used}.${refuses} ${show}`]
+      : [`A session has used up its budget ${name}: ${used}.${refuses} ${show}`];
   });
 }

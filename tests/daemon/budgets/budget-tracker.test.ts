@@ -11,6 +11,7 @@ import { effectiveBilling } from "../../../core/values/billing.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import type { BudgetNotice } from "../../../daemon/budgets/budget-notice.ts";
 import { type BudgetTracker, createBudgetTracker } from "../../../daemon/budgets/budget-tracker.ts";
+import { budgetViews, describeBudgetTroubles } from "../../../daemon/budgets/budget-views.ts";
 import { readBudgetsState } from "../../../daemon/budgets/load-budgets.ts";
 import type { BudgetAction } from "../../../daemon/store/port/budgets.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
@@ -158,6 +159,17 @@ describe("createBudgetTracker()", () => {
       third.tracker.stop();
       const events = [first, second, third].flatMap(({ notices }) => notices.map(({ event }) => event));
       assert.deepEqual(events, ["budget.guard_tripped"]);
+    }));
+
+  it("says that a session has used up its own amount, not the budget of all sessions", () =>
+    withStore(async (store) => {
+      const budget = budgetOf({ name: "each", period: { kind: "session" }, atLimit: "block" });
+      const { tracker, add } = await track(store, [budget]);
+      add([costing(2_000, { sessionId: "s1" }), costing(1, { sessionId: "s2" })]);
+      tracker.stop();
+      assert.deepEqual(describeBudgetTroubles(budgetViews(tracker.state(), [budget], noon)), [
+        "A session has used up its budget each: $20.00 of $10.00. Its calls are refused. meter budget show each",
+      ]);
     }));
 
   it("warns again for a budget that was removed and set again, and reads one whose stored warnings are damaged", () =>
