@@ -23,8 +23,8 @@ export const ASSUMPTIONS = {
     what: "of a daemon a day besides batches: budgets every 5 minutes, coverage and limits while it is used, ledger heads each hour",
   },
   utilisation: { value: 0.6, unit: "of the processors", what: "are used in the busiest second" },
-  cores: { value: 16, unit: "cores", what: "has a machine" },
-  diskGigabytes: { value: 2_000, unit: "GB", what: "of disk has a machine; 70 % are filled" },
+  cores: { value: 16, unit: "cores", what: "in a machine" },
+  diskGigabytes: { value: 2_000, unit: "GB", what: "of disk in a machine; 70 % are filled" },
   months: { value: 13, unit: "months", what: "of records are kept" },
   costPerMonth: { value: 500, unit: "USD", what: "a machine costs a month" },
   coordinatorShare: {

@@ -61,6 +61,6 @@ function describeModel(measured: Measured): string {
     ),
     "",
     `A million daemons need ${count(million.diskTerabytes)} TB, ${million.cloud} machines for the cloud, and ${million.postgres.toFixed(1)} machines' processors for PostgreSQL on one server. On a cluster they`,
-    `need ${million.workers} workers, and the coordinator ${million.coordinator.toFixed(1)} machines: ${million.coordinator > 1 ? "more than it is, so connections must then go to the workers" : "it is enough"}.`,
+    `need ${million.workers} workers, and the coordinator ${million.coordinator.toFixed(1)} machines: ${million.coordinator > 1 ? "more than the one that there is, so connections must then go to the workers" : "it is enough"}.`,
   ].join("\n");
 }
