@@ -20,13 +20,14 @@ const UNIT_TEXTS: Readonly<Record<BudgetUnit, string>> = {
 
 /** The amounts of a budget. Each unit has a metric of its own, because amounts of different units can't be added. */
 const AMOUNTS = [
-  ["limit", "The amount of a budget", (view: BudgetView) => view.limit],
+  ["limit", "The amount of a budget", ".", (view: BudgetView) => view.limit],
   [
     "used",
-    "What a budget has used in its period; of a budget per session, the session that used most. Absent while its records can't be read",
+    "What a budget has used in its period",
+    "; of a budget per session, by the session that used most. Absent while its records can't be read.",
     (view: BudgetView) => view.spent,
   ],
-  ["in_flight", "What calls in flight may use at most", (view: BudgetView) => view.in_flight],
+  ["in_flight", "What calls in flight may use at most", ".", (view: BudgetView) => view.in_flight],
 ] as const;
 
 /** Formats the budgets. The labels are names of budgets and fixed words, so the series are at most those of 150 budgets. */
@@ -90,11 +91,11 @@ export function formatBudgets({ views, letThrough, refused }: BudgetFigures): st
 
 function formatAmounts(views: readonly BudgetView[], unit: BudgetUnit): string[] {
   const ofUnit = views.filter((view) => view.unit === unit);
-  return AMOUNTS.map(([name, help, amountOf]) =>
+  return AMOUNTS.map(([name, help, more, amountOf]) =>
     formatMetric(
       `meter_budget_${name}_${unit}`,
       "gauge",
-      `${help}, ${UNIT_TEXTS[unit]}.`,
+      `${help}, ${UNIT_TEXTS[unit]}${more}`,
       ofUnit.flatMap((view): MetricSample[] => {
         const amount = amountOf(view);
         if (amount === null) return [];

@@ -123,7 +123,11 @@ describe("warnings of a budget", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
     };
     /** What the terminal and the page show of a budget. */
     const states = async (name: string) => {
-      const statusline = await run("statusline");
+      // Without an answer of a busy daemon within its time limit, the line has no figures.
+      const statusline = await waitFor("the figures of the status line", async () => {
+        const line = await run("statusline");
+        return /^today /.test(line) && line;
+      });
       const { stdout, stderr } = await (meter as MeterProcess).run(["run", "--", "true"]);
       return {
         statusline: /budget (\S+ \d+%)/.exec(statusline)?.[1],
