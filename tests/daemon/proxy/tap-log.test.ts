@@ -226,6 +226,7 @@ describe("createTapLog()", () => {
         sent += batch.memoryBytes;
         Atomics.add(acknowledged, 0, batch.memoryBytes);
         Atomics.add(acknowledged, 1, 1);
+        log.reuse(batch.buffer);
       }
     }
     assert.ok(sent > 2 ** 32);
