@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import process from "node:process";
 import type { Page } from "playwright-core";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -8,6 +9,48 @@ const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-prac
 
 /** The layout faults that a narrow page can have. */
 export const NARROW = { type: "rule", values: ["target-size", "scrollable-region-focusable"] };
+
+/** The rules about colours: the only ones whose result differs between light and dark. */
+const COLOURS = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
+
+/** A view of a page, and the rules that can find something there that they did not find in a view before it. */
+export interface AxeView {
+  readonly width: number;
+  readonly colorScheme: "light" | "dark";
+  /** Null for no rules. */
+  readonly rules: unknown;
+}
+
+const VIEW_WIDTHS = [1440, 768, 390, 320];
+
+/** Whether all rules run on every view, which takes minutes: `METER_PROPERTY_RUNS` is set. */
+const RUNS_ALL_RULES = process.env.METER_PROPERTY_RUNS !== undefined;
+
+/** Returns the rules for a view in dark of a page that passed all rules in light; all rules in light. */
+export const rulesIn = (colorScheme: "light" | "dark"): unknown =>
+  colorScheme === "dark" && !RUNS_ALL_RULES ? COLOURS : WCAG;
+
+/**
+ * Returns the views of a page. All rules run on the widest and the narrowest in light, those about layout at the other widths,
+ * and those about colours on the widest in dark. `hasScript` is false for a page that was checked with its script before: without it, only the
+ * buttons that need it are hidden.
+ */
+export function axeViews(hasScript: boolean): AxeView[] {
+  const isOuter = (width: number) => width === VIEW_WIDTHS[0] || width === VIEW_WIDTHS.at(-1);
+  const rulesOf = (width: number, colorScheme: "light" | "dark"): unknown => {
+    if (RUNS_ALL_RULES) return hasScript || isOuter(width) ? WCAG : null;
+    if (!hasScript) return colorScheme === "dark" ? null : width === VIEW_WIDTHS[0] ? WCAG : NARROW;
+    if (colorScheme === "dark") return width === VIEW_WIDTHS[0] ? COLOURS : null;
+    return isOuter(width) ? WCAG : NARROW;
+  };
+  return VIEW_WIDTHS.flatMap((width) =>
+    (["light", "dark"] as const).map((colorScheme) => ({
+      width,
+      colorScheme,
+      rules: rulesOf(width, colorScheme),
+    })),
+  );
+}
 
 /** Returns what axe-core finds, by default against WCAG 2.2, A and AA, and good practice. */
 export async function findBarriers(page: Page, rules: unknown = WCAG): Promise<string[]> {
@@ -18,7 +61,8 @@ export async function findBarriers(page: Page, rules: unknown = WCAG): Promise<s
     await debug.detach();
   }
   return page.evaluate(
-    `axe.run({ runOnly: ${JSON.stringify(rules)} }).then(({ violations }) =>
+    // The selectors of all elements, which nobody reads, would take a quarter of the time.
+    `axe.run({ runOnly: ${JSON.stringify(rules)}, resultTypes: ["violations"], selectors: false }).then(({ violations }) =>
       violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 120)).join(" | ")))`,
   );
 }

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
  * Finds texts that cover each other or are cut off, in the content of a page. This is what a picture would show, and it does not depend
  * on the fonts of a machine.
  */
-const FIND_FAULTS = `(() => {
+export const FIND_FAULTS = `(() => {
   const isShown = (element) =>
     element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && !element.closest("svg, .hidden, select, [hidden]");
   const faults = [];

@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { type Served, serve } from "../../../adapters/http/serve.ts";
 import { erasePrompts } from "../../../cloud/erasure/run-erasure.ts";
-import { findBarriers, NARROW } from "../../browser/barriers.rig.ts";
+import { findBarriers, NARROW, rulesIn } from "../../browser/barriers.rig.ts";
 import {
   BROWSER_PATIENCE_MS,
   BROWSER_SUITE_TIMEOUT_MS,
@@ -110,7 +110,7 @@ describe("the pages that administer a workspace in Chromium", {
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width: 1440, height: 900 });
-      assert.deepEqual(await findBarriers(page), [], `${name} ${colorScheme}`);
+      assert.deepEqual(await findBarriers(page, rulesIn(colorScheme)), [], `${name} ${colorScheme}`);
     }
     await page.setViewportSize({ width: 390, height: 844 });
     assert.deepEqual(await findBarriers(page, NARROW), [], name);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { type Served, serve } from "../../../adapters/http/serve.ts";
-import { findBarriers, NARROW } from "../../browser/barriers.rig.ts";
+import { findBarriers, NARROW, rulesIn } from "../../browser/barriers.rig.ts";
 import {
   BROWSER_PATIENCE_MS,
   BROWSER_SUITE_TIMEOUT_MS,
@@ -93,7 +93,7 @@ describe("the page of budgets in Chromium", {
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width: 1440, height: 900 });
-      assert.deepEqual(await findBarriers(page), [], colorScheme);
+      assert.deepEqual(await findBarriers(page, rulesIn(colorScheme)), [], colorScheme);
     }
     await page.setViewportSize({ width: 390, height: 844 });
     assert.deepEqual(await findBarriers(page, NARROW), []);

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
 import { type Served, serve } from "../../../adapters/http/serve.ts";
 import { DAY_MS, HOUR_MS } from "../../../core/values/time.ts";
-import { findBarriers, NARROW } from "../../browser/barriers.rig.ts";
+import { findBarriers, NARROW, rulesIn } from "../../browser/barriers.rig.ts";
 import {
   BROWSER_PATIENCE_MS,
   BROWSER_SUITE_TIMEOUT_MS,
@@ -137,7 +137,7 @@ describe("the pages of a workspace's calls in Chromium", {
         for (const colorScheme of ["light", "dark"] as const) {
           await page.emulateMedia({ colorScheme });
           await page.setViewportSize({ width: 1440, height: 900 });
-          assert.deepEqual(await findBarriers(page), [], `${where} ${colorScheme}`);
+          assert.deepEqual(await findBarriers(page, rulesIn(colorScheme)), [], `${where} ${colorScheme}`);
         }
         await page.setViewportSize({ width: 390, height: 844 });
         assert.deepEqual(await findBarriers(page, NARROW), [], where);

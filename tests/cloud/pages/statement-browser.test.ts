@@ -4,7 +4,7 @@ import type { Browser } from "playwright-core";
 import { sha256Hex } from "../../../adapters/crypto/node-crypto.ts";
 import { type Served, serve } from "../../../adapters/http/serve.ts";
 import { DAY_MS } from "../../../core/values/time.ts";
-import { findBarriers, NARROW } from "../../browser/barriers.rig.ts";
+import { findBarriers, NARROW, rulesIn } from "../../browser/barriers.rig.ts";
 import {
   BROWSER_PATIENCE_MS,
   BROWSER_SUITE_TIMEOUT_MS,
@@ -101,7 +101,7 @@ describe("the statement of a month in Chromium", {
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width: 1440, height: 900 });
-      assert.deepEqual(await findBarriers(page), [], colorScheme);
+      assert.deepEqual(await findBarriers(page, rulesIn(colorScheme)), [], colorScheme);
     }
     await page.setViewportSize({ width: 390, height: 844 });
     assert.deepEqual(await findBarriers(page, NARROW), []);

@@ -1,106 +1,95 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { FORM_STYLE, KIT_SCRIPT, KIT_STYLE } from "../../pages/client-files.data.ts";
-import { findBarriers } from "./barriers.rig.ts";
-import {
-  BROWSER_PATIENCE_MS,
-  BROWSER_SUITE_TIMEOUT_MS,
-  launchChromium,
-  withoutChromium,
-} from "./chromium.rig.ts";
-import { HOSTILE, listPages, type PageHostRig, startCloudHost, startLocalHost } from "./hosts.rig.ts";
-import { findLayoutFaults } from "./layout-faults.rig.ts";
+import { axeViews, findBarriers } from "./barriers.rig.ts";
+import { BROWSER_PATIENCE_MS, launchChromium } from "./chromium.rig.ts";
+import { HOSTILE, listPages, type PageHostRig } from "./hosts.rig.ts";
+import { FIND_FAULTS, findLayoutFaults } from "./layout-faults.rig.ts";
 
 const WIDTHS = [1440, 768, 390, 320];
-const SCHEMES = ["light", "dark"] as const;
 
 /** The maximum size of a page with its files, compressed, in bytes: of nearly all pages, and of any page. */
 const USUAL_BYTES = 30 * 1024;
 const MAX_BYTES = 60 * 1024;
+
+/** The names of the pages that both hosts have. */
+export const SHARED_PAGES = [
+  ...["now", "overview", "explore", "sessions", "requests", "projects", "models", "limits"],
+  ...["coverage", "statement", "privacy", "session", "request"],
+];
 
 const gzip = (text: string | Buffer) => gzipSync(text).length;
 
 /** Whether the page is no wider than the window. Tables may scroll within their own frame. */
 const FITS = "document.documentElement.scrollWidth <= innerWidth";
 
-describe("every page of both hosts in Chromium", {
-  skip: await withoutChromium(),
-  timeout: BROWSER_SUITE_TIMEOUT_MS,
-}, () => {
+/** Declares the tests of every page of a host. `names` are those of the design. */
+export function testAllPages(
+  startHost: (withHostile: boolean) => Promise<PageHostRig>,
+  names: readonly string[],
+): void {
   let browser: Browser;
-  const hosts: PageHostRig[] = [];
-  const pages = new Map<PageHostRig, Awaited<ReturnType<typeof listPages>>>();
+  let host: PageHostRig;
+  let pages: Awaited<ReturnType<typeof listPages>> = [];
   before(async () => {
     browser = await launchChromium();
-    for (const start of [startLocalHost, startCloudHost]) hosts.push(await start(true));
-    for (const host of hosts) pages.set(host, await listPages(browser, host));
+    host = await startHost(true);
+    pages = await listPages(browser, host);
   });
   after(async () => {
     await browser?.close();
-    await Promise.all(hosts.map((host) => host.close()));
+    await host?.close();
   });
 
-  /** Opens every page of both hosts, each host in a window of its own at once. The console must stay empty. */
+  /** Opens every page. The console must stay empty. */
   async function visitAll(
     options: BrowserContextOptions & { readonly withoutScript?: boolean },
     visit: (page: Page, where: string, body: Buffer) => Promise<void>,
   ): Promise<void> {
-    await Promise.all(
-      hosts.map(async (host) => {
-        const context = await host.open(browser, options);
-        context.setDefaultTimeout(BROWSER_PATIENCE_MS);
-        const page = await context.newPage();
-        // As if scripts were off, and yet the checks can run.
-        if (options.withoutScript === true)
-          await page.route("**/assets/kit.*.js", (route) =>
-            route.fulfill({ body: "", contentType: "text/javascript" }),
-          );
-        const complaints: string[] = [];
-        page.on("console", (message) => complaints.push(message.text()));
-        page.on("pageerror", (error) => complaints.push(error.message));
-        page.on("dialog", (dialog) => {
-          complaints.push(`dialog ${dialog.message()}`);
-          void dialog.dismiss();
-        });
-        for (const [name, path] of pages.get(host) ?? []) {
-          const answer = await page.goto(host.origin + path);
-          assert.equal(answer?.status(), 200, path);
-          await visit(page, `${host.name} ${name}`, (await answer?.body()) ?? Buffer.alloc(0));
-          assert.deepEqual(complaints, [], `${host.name} ${name}`);
-        }
-        await context.close();
-      }),
-    );
+    const context = await host.open(browser, options);
+    context.setDefaultTimeout(BROWSER_PATIENCE_MS);
+    const page = await context.newPage();
+    // As if scripts were off, and yet the checks can run.
+    if (options.withoutScript === true)
+      await page.route("**/assets/kit.*.js", (route) =>
+        route.fulfill({ body: "", contentType: "text/javascript" }),
+      );
+    const complaints: string[] = [];
+    page.on("console", (message) => complaints.push(message.text()));
+    page.on("pageerror", (error) => complaints.push(error.message));
+    page.on("dialog", (dialog) => {
+      complaints.push(`dialog ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    for (const [name, path] of pages) {
+      const answer = await page.goto(host.origin + path);
+      assert.equal(answer?.status(), 200, path);
+      await visit(page, `${host.name} ${name}`, (await answer?.body()) ?? Buffer.alloc(0));
+      assert.deepEqual(complaints, [], `${host.name} ${name}`);
+    }
+    await context.close();
   }
 
-  it("are at least those of the design, and both hosts share most of them", () => {
-    const [local = [], cloud = []] = hosts.map((host) => (pages.get(host) ?? []).map(([name]) => name));
-    const shared = ["now", "overview", "explore", "sessions", "requests", "projects", "models", "limits"];
-    for (const name of [...shared, "coverage", "statement", "privacy", "session", "request"]) {
-      assert.ok(local.includes(name), `local ${name}`);
-      assert.ok(cloud.includes(name), `cloud ${name}`);
-    }
-    for (const name of ["machines", "people", "budgets", "settings", "keys", "members", "audit"])
-      assert.ok(cloud.includes(name), name);
+  it("are at least those of the design", () => {
+    const listed = pages.map(([name]) => name);
+    for (const name of names) assert.ok(listed.includes(name), name);
   });
 
   for (const withoutScript of [false, true])
     it(`pass axe, never scroll sideways, and cover or cut off no text, at any width, light or dark, ${withoutScript ? "without" : "with"} scripts`, () =>
       visitAll({ withoutScript }, async (page, where) => {
         const faults: string[] = [];
-        for (const colorScheme of SCHEMES) {
+        for (const { width, colorScheme, rules } of axeViews(!withoutScript)) {
           await page.emulateMedia({ colorScheme });
-          for (const width of WIDTHS) {
-            await page.setViewportSize({ width, height: 900 });
-            const at = `${where}, ${width}, ${colorScheme}`;
-            if ((await page.evaluate(FITS)) !== true) faults.push(`${at}: sideways scroll`);
-            for (const fault of await findLayoutFaults(page)) faults.push(`${at}: ${fault}`);
-            // Without the script, only the buttons that need it are hidden.
-            if (withoutScript && width !== 1440 && width !== 320) continue;
-            for (const barrier of await findBarriers(page)) faults.push(`${at}: ${barrier}`);
-          }
+          if (page.viewportSize()?.width !== width) await page.setViewportSize({ width, height: 900 });
+          const at = `${where}, ${width}, ${colorScheme}`;
+          const [fits, found] = (await page.evaluate(`[${FITS}, ${FIND_FAULTS}]`)) as [boolean, string[]];
+          if (!fits) faults.push(`${at}: sideways scroll`);
+          for (const fault of found) faults.push(`${at}: ${fault}`);
+          if (rules === null) continue;
+          for (const barrier of await findBarriers(page, rules)) faults.push(`${at}: ${barrier}`);
         }
         assert.deepEqual(faults, []);
       }));
@@ -174,4 +163,4 @@ describe("every page of both hosts in Chromium", {
         assert.ok(stays < 5, `${where}: the focus stays on ${last}`);
       }
     }));
-});
+}
