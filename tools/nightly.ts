@@ -1,5 +1,5 @@
 /**
- * `npm run nightly`: the long runs of what the checks measure on few rounds: kills, faults, power cuts and an hour of load. Prints a table
+ * `npm run nightly`: the long runs of what the checks measure on few rounds: kills, faults, power cuts, properties and an hour of load. Prints a table
  * of verdicts, writes them with all figures to `--out FILE` (JSON), and exits with 1 if one failed. `--rounds N` (1,000) is the number of
  * kills overall, `--cuts N` (200) that of power cuts, `--minutes N` (60) the length of the soak; `--only NAME` runs one part.
  */
@@ -25,6 +25,7 @@ interface Part {
   readonly name: string;
   readonly words: readonly string[];
   readonly limitMinutes: number;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const rounds = Number(values.rounds);
@@ -58,6 +59,13 @@ const parts: readonly Part[] = [
     limitMinutes: 60,
   },
   {
+    name: "tests",
+    words: ["tools/run-tests.ts"],
+    // All tests, with five times the runs of their properties, and with all rules for pages in every view.
+    env: { METER_PROPERTY_RUNS: "5" },
+    limitMinutes: 170,
+  },
+  {
     name: "soak",
     words: ["bench/soak/main.ts", "--minutes", values.minutes],
     limitMinutes: 60 + 2 * Number(values.minutes),
@@ -82,13 +90,13 @@ interface Verdict {
 
 const LAST_LINES = 8;
 
-async function run({ name, words, limitMinutes }: Part): Promise<Verdict> {
+async function run({ name, words, limitMinutes, env = {} }: Part): Promise<Verdict> {
   const started = performance.now();
   const child = spawn(process.execPath, words, {
     cwd: fileURLToPath(new URL("..", import.meta.url)),
     stdio: ["ignore", "pipe", "inherit"],
     // The night may run at a low priority beside other work.
-    env: { METER_TEST_PATIENCE_MS: "300000", ...process.env },
+    env: { METER_TEST_PATIENCE_MS: "300000", ...env, ...process.env },
     signal: AbortSignal.timeout(limitMinutes * 60_000),
   });
   let output = "";

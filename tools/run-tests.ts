@@ -27,8 +27,12 @@ const MINUTE_MS = 60_000;
 
 /** Number of test files that run at a time: twice the processors of a small machine, because many files mostly wait. */
 const CONCURRENCY = 4;
-/** Time limit of a test, and of a file or bundle. The longest takes two minutes on two cores. */
-const TEST_TIMEOUT_MS = 8 * MINUTE_MS;
+/** Long runs of properties, as in `npm run nightly`, take several times as long. */
+const PATIENCE = process.env.METER_PROPERTY_RUNS === undefined ? 1 : 4;
+/** Time limit of a test, and of a file or bundle. The longest takes two minutes of CPU time. */
+const TEST_TIMEOUT_MS = 12 * MINUTE_MS * PATIENCE;
+/** Time limit of all tests on Node. */
+const RUN_MINUTES = 40 * PATIENCE;
 
 /** Files that start no process, database server or browser, and do not change their process. */
 const UNITS = [
@@ -64,7 +68,8 @@ const SEPARATE = [
 
 /** The longest files that are not bundled, longest first. If one of them came last, the other processors would be idle. */
 const FIRST = [
-  ...["end-to-end/canary", "end-to-end/demo", "cloud/pages/hostile", "end-to-end/cloud-chaos"],
+  ...["browser/all-pages-cloud", "browser/all-pages-local", "end-to-end/demo", "browser/local-page"],
+  ...["end-to-end/canary", "cloud/pages/hostile", "end-to-end/cloud-chaos"],
   ...[
     "cli/meter-cloud/processes",
     "end-to-end/cloud-scripted",
@@ -145,7 +150,8 @@ async function run(): Promise<string | null> {
   await migratedSnapshot();
   if (server !== null) process.env.METER_TEST_POSTGRES_PORT = new URL(server.url("postgres")).port;
   try {
-    if (options.runtime === "node") return await runAll([[nodeTest(CONCURRENCY, allNodeTests()), 40]]);
+    if (options.runtime === "node")
+      return await runAll([[nodeTest(CONCURRENCY, allNodeTests()), RUN_MINUTES]]);
     if (options.runtime === "deno") return await runAll(denoCommands());
     if (options.runtime === "bun") return await runAll(bunCommands());
     throw new RangeError(`unknown runtime: ${options.runtime}`);

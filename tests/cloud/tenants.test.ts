@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import fc from "fast-check";
 import { openBody } from "../../cloud/store/body-cipher.ts";
+import { propertyRuns } from "../core/property-runs.rig.ts";
 import { batch, type CloudRig, createRig, record, type TestWorkspace, UNLIMITED } from "./kit/cloud-rig.ts";
 import { describeOnEngines } from "./kit/engines.ts";
 import { bodyPayload } from "./kit/stored-body.ts";
@@ -98,7 +99,7 @@ describeOnEngines("tenants, compared with a model", (engine) => {
           await compareStored(rig, run, model);
         },
       ),
-      { endOnFailure: true, numRuns: engine.name === "pglite" ? 10 : 30 },
+      { endOnFailure: true, numRuns: propertyRuns(10) },
     );
   });
 });

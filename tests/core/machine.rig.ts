@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import process from "node:process";
 import { it } from "node:test";
 import fc from "fast-check";
 import type { Step, Table, Transition } from "../../core/values/machine.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { propertyRuns } from "./property-runs.rig.ts";
 
 /** What every check needs from a machine. */
 export interface Machine<
@@ -115,9 +115,6 @@ export function declaredArrows(table: object): string[] {
   );
 }
 
-/** `METER_PROPERTY_RUNS=20` runs each property of a machine 20 times as often; too slow for the checks. */
-const RUNS_FACTOR = Number(process.env.METER_PROPERTY_RUNS ?? 1);
-
 /** A machine, how to walk through it, and the limits that hold on every walk. */
 export interface MachineModel<
   State extends { readonly status: string },
@@ -155,7 +152,7 @@ export function machineProperties<
       fc.property(initial, moves, (state, list) => {
         walk(model, state, list, toEvent, createCheck());
       }),
-      { numRuns: numRuns * RUNS_FACTOR },
+      { numRuns: propertyRuns(numRuns) },
     );
   };
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { parseDecimalToPico } from "../../core/pricing/decimal.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
+import { propertyRuns } from "../core/property-runs.rig.ts";
 
 /** The exact values of a table of a page: of each row, the first amount in each cell. 0 where a cell has none. */
 function readTable(page: string, label: string): { heads: string[]; rows: bigint[][]; foot: bigint[] } {
@@ -129,5 +130,5 @@ export const checkRandomSums = (host: AskedHost, own: readonly string[], numRuns
         return checkSums(host, filters, by, then, top);
       },
     ),
-    { numRuns },
+    { numRuns: propertyRuns(numRuns) },
   );

@@ -6,6 +6,7 @@ import type { BillingMode, CostSource, RequestRecord } from "../../../core/value
 import { BILLING_MODES } from "../../../core/values/record-fields.ts";
 import { parseWire } from "../../../core/wire/parse.ts";
 import { type SavingsAnswer, savingsAnswerSchema } from "../../../core/wire/savings.ts";
+import { propertyRuns } from "../../core/property-runs.rig.ts";
 import { openApi } from "../../daemon/api/api.rig.ts";
 import { sampleRecord } from "../../daemon/store/sample-records.rig.ts";
 import {
@@ -172,7 +173,7 @@ describeOnEngines("savings", (engine) => {
         }
       }),
       // Without shrinking, which would send hundreds of batches.
-      { numRuns: engine.name === "pglite" ? 4 : 12, endOnFailure: true },
+      { numRuns: propertyRuns(engine.name === "pglite" ? 4 : 6), endOnFailure: true },
     );
   });
 

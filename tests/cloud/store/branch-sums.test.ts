@@ -8,6 +8,7 @@ import { contributions, USAGE_SUMS } from "../../../cloud/store/rollups.ts";
 import { addTask } from "../../../cloud/store/tasks.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
 import type { UsageAnswer } from "../../../core/wire/usage.ts";
+import { propertyRuns } from "../../core/property-runs.rig.ts";
 import {
   batch,
   type CloudRig,
@@ -152,7 +153,7 @@ describeOnEngines("the sums by branch", (engine) => {
         }
         await assertAnswer(workspace);
       }),
-      { numRuns: engine.name === "pglite" ? 6 : 25 },
+      { numRuns: propertyRuns(engine.name === "pglite" ? 6 : 10) },
     );
   });
 

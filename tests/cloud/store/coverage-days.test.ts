@@ -7,6 +7,7 @@ import { resumeTasks } from "../../../cloud/store/resume-tasks.ts";
 import { addTask } from "../../../cloud/store/tasks.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
 import { DAY_MS, HOUR_MS } from "../../../core/values/time.ts";
+import { propertyRuns } from "../../core/property-runs.rig.ts";
 import { type CloudRig, createRig, json, START, UNLIMITED } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
 
@@ -123,7 +124,7 @@ describeOnEngines("the sums of coverage by day", (engine) => {
           );
         },
       ),
-      { numRuns: engine.name === "pglite" ? 6 : 30 },
+      { numRuns: propertyRuns(engine.name === "pglite" ? 6 : 10) },
     );
   });
 

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
 import { openStore } from "../../../daemon/store/open-store.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
+import { propertyRuns } from "../../core/property-runs.rig.ts";
 import { call, createCaptureRig } from "./capture.rig.ts";
 
 /** Possible JSON values of a count or a cost. JSON numbers have no limits. */
@@ -93,7 +94,7 @@ describe("a provider that reports impossible numbers", () => {
           const record = { ...rig.records[0]!, requestId: crypto.randomUUID() };
           store.insertBatch({ records: [record], bodies: [], coverage: [] });
         }),
-        { numRuns: 150 },
+        { numRuns: propertyRuns(50) },
       );
     });
   }

@@ -7,6 +7,7 @@ import { toOutgoingRecord } from "../../../core/privacy/policy/outgoing-record.t
 import type { RequestRecord } from "../../../core/values/record.ts";
 import { type CloudRig, createRig, START, type TestWorkspace } from "../../cloud/kit/cloud-rig.ts";
 import { describeOnEngines } from "../../cloud/kit/engines.ts";
+import { propertyRuns } from "../../core/property-runs.rig.ts";
 import { sampleRecord } from "../store/sample-records.rig.ts";
 import { createMachine, credentialsFor, type Machine } from "./cloud.rig.ts";
 
@@ -307,7 +308,7 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
           }
         },
       ),
-      { numRuns: engine.name === "pglite" ? 8 : 15 },
+      { numRuns: propertyRuns(8) },
     );
   });
 

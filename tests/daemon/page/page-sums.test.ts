@@ -57,7 +57,7 @@ describe("the figures of the local pages", () => {
         dimensions: ["project", "model", "client", "branch", "session", "billing", "status", "kind"],
         breakdowns: ["Projects", "Models", "Programs", "Providers"],
       };
-      await checkRandomSums(host, FILTERS, 40);
+      await checkRandomSums(host, FILTERS, 15);
       const usage = await host.usage("period=30d");
       const { from, to } = { from: Date.parse(usage.period.from), to: Date.parse(usage.period.to) };
       const [report] = await rig.store.reports.read({ by: "total", from, to });

@@ -9,6 +9,7 @@ import { openStore } from "../../../daemon/store/open-store.ts";
 import type { StoredSum } from "../../../daemon/store/port/budgets.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
 import { budgetOf } from "../../core/budgets/budgets.rig.ts";
+import { propertyRuns } from "../../core/property-runs.rig.ts";
 import { inNewFolder, opener } from "./open-sample-store.rig.ts";
 import { noon, sampleRecord } from "./sample-records.rig.ts";
 
@@ -132,7 +133,7 @@ describe("the sums of budgets", () => {
           store.close();
         }
       }),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(15) },
     ));
 
   it("of calendar periods and totals are read from the rollups, unless they are about sessions or agents", () =>

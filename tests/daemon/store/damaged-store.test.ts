@@ -8,6 +8,7 @@ import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
 import { StoreError, type StoreErrorReason } from "../../../core/ports/sqlite.ts";
 import { openStore } from "../../../daemon/store/open-store.ts";
 import { type DatabaseDamage, openResilientStore } from "../../../daemon/store/resilient-store.ts";
+import { propertyRuns } from "../../core/property-runs.rig.ts";
 import { inNewFolder, opener } from "./open-sample-store.rig.ts";
 import { sampleRecord } from "./sample-records.rig.ts";
 
@@ -105,7 +106,7 @@ describe("a database that was damaged", () => {
             store.close();
           }
         }),
-        { numRuns: 60, seed: 20_261_121 },
+        { numRuns: propertyRuns(40), seed: 20_261_121 },
       );
     }));
 });

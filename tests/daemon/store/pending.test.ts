@@ -7,6 +7,7 @@ import { migrate } from "../../../daemon/store/migrate.ts";
 import { openStore } from "../../../daemon/store/open-store.ts";
 import type { QuarantineEntry } from "../../../daemon/store/port/delivery.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
+import { propertyRuns } from "../../core/property-runs.rig.ts";
 import { inNewFolder, opener, withStore } from "./open-sample-store.rig.ts";
 import { noon, sampleRecord } from "./sample-records.rig.ts";
 
@@ -111,7 +112,7 @@ describe("DeliveryStore", () => {
           }
         }),
       ),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(50) },
     ));
 
   it("skips what is pending at the first call in steps, and nothing that arrives between them", () =>

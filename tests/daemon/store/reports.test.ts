@@ -8,6 +8,7 @@ import type { CostSource } from "../../../core/values/record.ts";
 import { dayOf } from "../../../daemon/store/days.ts";
 import { openStore } from "../../../daemon/store/open-store.ts";
 import type { ReportGrouping, ReportRow } from "../../../daemon/store/port/reports.ts";
+import { propertyRuns } from "../../core/property-runs.rig.ts";
 import { inZone } from "./in-zone.rig.ts";
 import { inNewFolder, opener, withStore } from "./open-sample-store.rig.ts";
 import { noon, sampleRecord } from "./sample-records.rig.ts";
@@ -241,7 +242,7 @@ describe("report()", () => {
           }
         }),
       ),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(20) },
     );
   });
 

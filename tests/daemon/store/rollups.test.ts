@@ -22,6 +22,7 @@ import type { ReportQuery, ReportRow } from "../../../daemon/store/port/reports.
 import type { Store } from "../../../daemon/store/port/store.ts";
 import { listRequests } from "../../../daemon/store/request-list.ts";
 import { ROLLUP_DEFINITION } from "../../../daemon/store/rollup-definition.ts";
+import { propertyRuns } from "../../core/property-runs.rig.ts";
 import { inZone } from "./in-zone.rig.ts";
 import { naiveReport, naiveRow, naiveStreams, naiveUnpriced } from "./naive-report.rig.ts";
 import { aUsageFilter, checkUsage, passes, someUsageQuery } from "./naive-usage.rig.ts";
@@ -578,7 +579,7 @@ describe("rollups", () => {
           store.close();
         }),
       ),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(20) },
     );
   });
 

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import type { ReportRow } from "../../../daemon/store/port/reports.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
+import { propertyRuns } from "../../core/property-runs.rig.ts";
 import { withStore } from "./open-sample-store.rig.ts";
 import { noon, sampleRecord } from "./sample-records.rig.ts";
 
@@ -89,7 +90,7 @@ describe("reports.readStatistics()", () => {
           assert.deepEqual(statistics.projects, expected.projects);
         }),
       ),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(15) },
     );
   });
 });

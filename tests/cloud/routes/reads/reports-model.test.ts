@@ -4,6 +4,7 @@ import fc from "fast-check";
 import type { BillingMode } from "../../../../core/values/record.ts";
 import { BILLING_MODES } from "../../../../core/values/record-fields.ts";
 import type { UsageTotals } from "../../../../core/wire/usage-totals.ts";
+import { propertyRuns } from "../../../core/property-runs.rig.ts";
 import {
   batch,
   type CloudRig,
@@ -144,7 +145,7 @@ describeOnEngines("overview and analytics, compared with a model", (engine) => {
           }
         },
       ),
-      { numRuns: engine.name === "pglite" ? 8 : 20 },
+      { numRuns: propertyRuns(8) },
     );
   });
 });

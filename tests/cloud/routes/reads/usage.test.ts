@@ -13,6 +13,7 @@ import {
   usageValuesSchema,
 } from "../../../../core/wire/usage.ts";
 import { readUsageAnswer } from "../../../../daemon/api/read-usage.ts";
+import { propertyRuns } from "../../../core/property-runs.rig.ts";
 import { withStore } from "../../../daemon/store/open-sample-store.rig.ts";
 import { sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
 import { batch, type CloudRig, createRig, json, record, START, UNLIMITED } from "../../kit/cloud-rig.ts";
@@ -186,7 +187,7 @@ describeOnEngines("usage", (engine) => {
           }
         });
       }),
-      { numRuns: engine.name === "pglite" ? 5 : 15 },
+      { numRuns: propertyRuns(engine.name === "pglite" ? 5 : 6) },
     );
   });
 
