@@ -47,11 +47,11 @@ describeOnPostgres("the cloud, when the database fails", (engine) => {
     const rig = await createRig(engine, { config });
     const workspace = await rig.addWorkspace();
     const sent = batch(record(rig.uuid(), { prompt_tokens: 1 }), record(rig.uuid()));
-    await sql`revoke insert on usage_daily from meter_app`.execute(rig.db);
+    await sql`revoke insert on usage_daily from meter_app`.execute(rig.owner);
     assert.equal((await rig.call("POST", PATH, workspace.token, sent)).status, 500);
     assert.deepEqual(await rig.db.selectFrom("requests").select("request_id").execute(), []);
     assert.deepEqual(await rig.db.selectFrom("usage_hourly").select("requests").execute(), []);
-    await sql`grant insert on usage_daily to meter_app`.execute(rig.db);
+    await sql`grant insert on usage_daily to meter_app`.execute(rig.owner);
     assert.equal((await json(rig.call("POST", PATH, workspace.token, sent))).accepted, 2);
     await rig.close();
   });
@@ -152,7 +152,7 @@ function durable(server: PostgresServer): Engine {
       const database = openPostgres(server.url("postgres"), systemClock, options);
       const db = openCloudDatabase(database);
       await migrateCloud(db, 0);
-      return { db, database, url: server.url("postgres"), close: () => db.destroy() };
+      return { db, owner: db, database, url: server.url("postgres"), close: () => db.destroy() };
     },
   };
 }

@@ -162,6 +162,7 @@ function engineOf(db: CloudDatabase): Engine {
     server: () => null,
     open: async () => ({
       db,
+      owner: db,
       // biome-ignore lint/suspicious/noExplicitAny: the rig does not read more of it.
       database: { dialect: null as any },
       url: null,

@@ -22,6 +22,8 @@ import { RECORDS_STATEMENTS, recordingDialect } from "./recorded-statements.ts";
 export interface TestDatabase {
   /** A connection as the role that owns the tables, for setting up and inspecting. */
   readonly db: CloudDatabase;
+  /** The same, where the schema can be changed: on a cluster, a connection to the coordinator. */
+  readonly owner: CloudDatabase;
   readonly database: PostgresDatabase<Dialect>;
   /** Null on PGlite. */
   readonly url: string | null;
@@ -145,11 +147,13 @@ function citusEngine(url: string): Engine {
       if (outcome.kind !== "distributed") throw new Error(`${url} is no cluster: ${outcome.kind}`);
       // Settings of the database apply to connections that are made after it was distributed.
       const database = await connect(toNode(made), options);
+      const { db, close: closeOwner } = await connect(made);
       const close = async () => {
         await database.close();
+        await closeOwner();
         await dropClusterDatabase(url, name).catch(() => {});
       };
-      return { ...database, close };
+      return { ...database, owner: db, close };
     },
   };
 }
@@ -202,7 +206,7 @@ async function connect(url: string, options: PostgresServerOptions = {}): Promis
   const opened = openPostgres(url, systemClock, { ...PATIENT, ...options });
   const database = { ...opened, dialect: recordingDialect(opened.dialect) };
   const db = openCloudDatabase(database);
-  return { db, database, url, close: () => db.destroy() };
+  return { db, owner: db, database, url, close: () => db.destroy() };
 }
 
 /** Null in a process without a suite that uses it. */
@@ -226,7 +230,7 @@ export function pgliteEngine(): Engine {
         await db.destroy();
         await close();
       };
-      return { db, database, url: null, close: closeBoth };
+      return { db, owner: db, database, url: null, close: closeBoth };
     },
   };
 }

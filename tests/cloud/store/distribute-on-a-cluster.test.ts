@@ -65,7 +65,7 @@ describe(`distributeCloud() on Citus${missing}`, { skip: missing !== "" }, () =>
     const rig = await createRig({
       name: "postgres15",
       server: () => null,
-      open: async () => ({ db: grown, database, url, close: () => grown.destroy() }),
+      open: async () => ({ db: grown, owner: grown, database, url, close: () => grown.destroy() }),
     });
     for (let at = 0; at < 5; at += 1) {
       const workspace = await rig.addWorkspace();

@@ -112,7 +112,7 @@ describeOnEngines("the cloud's schema", (engine) => {
   });
 
   it("runs nothing the second time, and ignores the migrations of a newer version", async () => {
-    const { db, close } = await engine.open();
+    const { owner: db, close } = await engine.open();
     const newer = { name: "0099-newer", statements: ["alter table machines add column colour text"] };
     assert.deepEqual(await migrateCloud(db, 1, [...CLOUD_MIGRATIONS, newer]), ["0099-newer"]);
     assert.deepEqual(await migrateCloud(db, 2), []);
@@ -120,7 +120,7 @@ describeOnEngines("the cloud's schema", (engine) => {
   });
 
   it("runs all steps or none", async () => {
-    const { db, close } = await engine.open();
+    const { owner: db, close } = await engine.open();
     const steps = [
       { name: "0098-fine", statements: ["create table colours (name text)"] },
       { name: "0099-broken", statements: ["create table colours (name text)"] },

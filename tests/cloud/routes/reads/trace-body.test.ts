@@ -285,16 +285,16 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
     const { workspace, requestId, author } = await makeRequest(rig);
     const admin = (await rig.personIn(workspace, "workspaceAdmin")).token;
     for (const right of ["insert on prompt_views", "update on prompt_view_heads"]) {
-      await sql.raw(`revoke ${right} from meter_app`).execute(rig.db);
+      await sql.raw(`revoke ${right} from meter_app`).execute(rig.owner);
       const answer = await rig.call("GET", pathOf(requestId, reason), admin);
-      await sql.raw(`grant ${right} to meter_app`).execute(rig.db);
+      await sql.raw(`grant ${right} to meter_app`).execute(rig.owner);
       assert.equal(answer.status, 500);
       assert.equal((await json(answer)).code, "internal");
       assert.deepEqual(await ledgerOf(rig, workspace), []);
     }
-    await sql.raw("revoke select on request_bodies from meter_app").execute(rig.db);
+    await sql.raw("revoke select on request_bodies from meter_app").execute(rig.owner);
     const unread = await rig.call("GET", pathOf(requestId, reason), admin);
-    await sql.raw("grant select on request_bodies to meter_app").execute(rig.db);
+    await sql.raw("grant select on request_bodies to meter_app").execute(rig.owner);
     assert.equal(unread.status, 500);
     assert.deepEqual(await ledgerOf(rig, workspace), []);
     assert.equal((await rig.call("GET", pathOf(requestId), author)).status, 200);
