@@ -198,10 +198,8 @@ function scanQueue(state: GatedState): void {
     // The bytes of a head are held: it may be incomplete, and decides what happens to its request.
     const isBetween = state.head === null;
     const piece = bytes.subarray(0, to);
-    // An array of one is far smaller than one that grows.
     if (state.phase !== "collecting" && !isBetween) link.forward(piece);
-    else if (state.held.length === 0) state.held = [piece];
-    else state.held.push(piece);
+    else holdPiece(state, piece);
     if (to < bytes.length) queue[0] = bytes.subarray(to);
     else if (found === "more" || found === "unreadable" || found === "end") queue.shift();
     else queue[0] = bytes.subarray(to); // a request without a body ends after no more bytes
@@ -212,6 +210,17 @@ function scanQueue(state: GatedState): void {
   }
   if (isWaiting(state)) link.client.pause();
   else if (state.phase === "collecting" && !state.isTimed) limitWait(state);
+}
+
+/** Holds a piece. One that follows the last one in the same buffer extends it: each is written on its own, as a TLS record. */
+function holdPiece(state: GatedState, piece: Uint8Array): void {
+  const { held } = state;
+  const last = held.at(-1);
+  // An array of one is far smaller than one that grows.
+  if (last === undefined) state.held = [piece];
+  else if (last.buffer === piece.buffer && last.byteOffset + last.length === piece.byteOffset)
+    held[held.length - 1] = Buffer.from(piece.buffer, last.byteOffset, last.length + piece.length);
+  else held.push(piece);
 }
 
 /** Asks with the start of a body whose rest does not arrive soon. */
