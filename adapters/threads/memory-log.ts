@@ -12,6 +12,9 @@ export const MEMORY_LOG_FILES: MemoryLogFiles["length"] = 3;
 /** The size of a segment in bytes from which on the other one is used once that has been read. */
 const SEGMENT_BYTES = 1_048_576;
 
+/** How many more bytes go to a segment before the writer checks again whether the other one has been read. */
+const TURN_STEP_BYTES = 65_536;
+
 /** An entry begins with its number, from 1, and its size in bytes, this header included, as 64-bit floats. */
 export const ENTRY_HEADER_BYTES = 16;
 
@@ -65,6 +68,7 @@ export function createMemoryLogWriter([
   let current = { fd: segment, end: 0, last: 0 };
   let other = { fd: otherSegment, end: 0, last: 0 };
   let last = 0;
+  let turnAt = SEGMENT_BYTES;
   let read: LogProgress = { entry: 0, bytes: 0, announcements: 0 };
   const sums = new Float64Array(PROGRESS_BYTES / 8);
 
@@ -79,7 +83,11 @@ export function createMemoryLogWriter([
 
   /** Uses the other segment if the reader has left it. */
   function turn(): void {
-    if (read.entry <= other.last && progress().entry <= other.last) return;
+    if (read.entry <= other.last && progress().entry <= other.last) {
+      turnAt = current.end + TURN_STEP_BYTES;
+      return;
+    }
+    turnAt = SEGMENT_BYTES;
     ftruncateSync(other.fd, 0);
     [current, other] = [{ fd: other.fd, end: 0, last }, current];
   }
@@ -93,7 +101,7 @@ export function createMemoryLogWriter([
       header[0] = last + 1;
       header[1] = size;
       try {
-        if (current.end >= SEGMENT_BYTES) turn();
+        if (current.end >= turnAt) turn();
         if (writeSync(current.fd, entry, 0, size, current.end) !== size) {
           ftruncateSync(current.fd, current.end);
           return false;
