@@ -7,7 +7,7 @@ import type { PriceBook } from "../../core/pricing/price-book.ts";
 import { createBudgetTracker } from "../../daemon/budgets/budget-tracker.ts";
 import { createHeldCalls } from "../../daemon/budgets/held-calls.ts";
 import { createCallGate } from "../../daemon/proxy/call-gate.ts";
-import { createGatedRequests } from "../../daemon/proxy/gated-requests.ts";
+import { createHeldRequests } from "../../daemon/proxy/held-requests.ts";
 import * as samples from "./samples.ts";
 
 const nothing = () => {};
@@ -79,7 +79,7 @@ export async function passStage(
     throw new Error("a call was held");
   });
   const passed = (_: unknown, number: number, pass: number) => heldCalls.passed(1, number, pass);
-  const gated = createGatedRequests({
+  const held = createHeldRequests({
     gate,
     client: { pause: nothing, resume: nothing } as unknown as Socket,
     upstream: { writableNeedDrain: false } as Socket,
@@ -99,8 +99,8 @@ export async function passStage(
   let calls = 0;
   return (round) => {
     calls += 1;
-    gated.push(Buffer.from(request.buffer, request.byteOffset, request.length));
-    gated.response(samples.responses[round % samples.responses.length] as Buffer);
+    held.push(Buffer.from(request.buffer, request.byteOffset, request.length));
+    held.response(samples.responses[round % samples.responses.length] as Buffer);
     heldCalls.began(1, calls);
     heldCalls.ended(1, calls, "record");
     heldCalls.stored([{ requestId: "record" }]);

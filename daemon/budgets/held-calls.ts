@@ -413,7 +413,7 @@ function decide(state: HeldState, question: CallQuestion, send: (answer: GateAns
   if (isUnreadable(head)) return answer(ALLOWED);
   const route = matchRoute(state, question, head);
   if (route === null) return answer(ALLOWED);
-  if (question.turn === null && hasTurns(route)) return answer({ kind: "allow", gatesTurns: true });
+  if (question.turn === null && hasTurns(route)) return answer({ kind: "allow", holdsTurns: true });
   readBody(state, question, head, (body) =>
     decideCall(
       state,
@@ -481,7 +481,7 @@ function finishDecision(
   else if (seen === "begin") state.shown.add(id);
   // The answer lets calls pass again.
   settlePasses(state, []);
-  call.answer(hasTurns(route) && question.turn === null ? { kind: "allow", gatesTurns: true } : ALLOWED);
+  call.answer(hasTurns(route) && question.turn === null ? { kind: "allow", holdsTurns: true } : ALLOWED);
   return true;
 }
 

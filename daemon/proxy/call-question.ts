@@ -24,5 +24,5 @@ export interface CallQuestion {
 
 /** The decision on a call. `answer` is what the client gets instead of a response: HTTP, or the text of a WebSocket message. */
 export type GateAnswer =
-  | { readonly kind: "allow"; readonly gatesTurns?: boolean }
+  | { readonly kind: "allow"; readonly holdsTurns?: boolean }
   | { readonly kind: "refuse"; readonly answer: Uint8Array; readonly budget: string | null };

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { closeSocket, resetAfterFlush, resetSocket } from "./close-socket.ts";
-import { createGatedRequests, type GatedLink, type GatedRequests } from "./gated-requests.ts";
+import { createHeldRequests, type HeldLink, type HeldRequests } from "./held-requests.ts";
 import { endCutClient, type RelayLog, sendRefusal } from "./relay-context.ts";
 import { type CutOrder, piecesOf } from "./response-cut.ts";
 import type { CloseReason, TapDirection } from "./tap-frames.ts";
@@ -34,7 +34,7 @@ interface TapOptions {
   readonly relayLog: RelayLog | null;
   readonly lingerMs: number;
   /** Holds each request until the decision on it, from the first that begins while the gate has a configuration. */
-  readonly hold?: Pick<GatedLink, "gate" | "target" | "createInflater">;
+  readonly hold?: Pick<HeldLink, "gate" | "target" | "createInflater">;
 }
 
 interface TapState extends TapOptions {
@@ -46,7 +46,7 @@ interface TapState extends TapOptions {
   /** Whether a graceful close was requested. */
   closing: boolean;
   stopWatch: () => void;
-  gated: GatedRequests | null;
+  requests: HeldRequests | null;
   /** Where the last bytes came from. */
   last: TapDirection | null;
 }
@@ -67,7 +67,7 @@ export function startTap(options: TapOptions): () => void {
     upstreamClosed: false,
     closing: false,
     stopWatch: () => {},
-    gated: null,
+    requests: null,
     last: null,
   };
   const { client, upstream } = tap;
@@ -104,17 +104,17 @@ function passBytes(tap: TapState, direction: TapDirection, from: Socket, to: Soc
   from.on("data", (bytes: Buffer) => {
     if (tap.done) return;
     if (direction === "request") {
-      if (tap.gated === null && hold?.gate.config != null) holdRequests(tap, bytes);
-      if (tap.gated !== null) return tap.gated.push(bytes);
+      if (tap.requests === null && hold?.gate.config != null) holdRequests(tap, bytes);
+      if (tap.requests !== null) return tap.requests.push(bytes);
     }
     tap.last = direction;
-    const pieces = direction === "response" && tap.gated?.isCutting === true ? piecesOf(bytes) : [bytes];
+    const pieces = direction === "response" && tap.requests?.isCutting === true ? piecesOf(bytes) : [bytes];
     for (const piece of pieces) {
       if (tap.done) return;
       // First the log, so that a crash loses no response that the client has got whole.
       relayLog?.log.data(relayLog.entry, direction, piece);
       if (!to.write(piece)) from.pause();
-      if (direction === "response") tap.gated?.response(piece);
+      if (direction === "response") tap.requests?.response(piece);
     }
   });
   to.on("drain", () => from.resume());
@@ -137,8 +137,8 @@ const beginsRequest = ({ last }: TapState, bytes: Buffer): boolean =>
 function holdRequests(tap: TapState, first: Buffer): void {
   const { client, upstream, relayLog, hold } = tap;
   if (hold === undefined || relayLog === null || !beginsRequest(tap, first)) return;
-  relayLog.onCut((order) => tap.gated?.cut(order));
-  tap.gated = createGatedRequests({
+  relayLog.onCut((order) => tap.requests?.cut(order));
+  tap.requests = createHeldRequests({
     ...hold,
     client,
     upstream,
@@ -173,7 +173,7 @@ function cutTap(tap: TapState, order: CutOrder, bytes: Uint8Array | null): void 
   if (tap.done) return;
   tap.done = true;
   tap.stopWatch();
-  tap.gated?.stop();
+  tap.requests?.stop();
   tap.relayLog?.cut(order);
   resetSocket(tap.upstream);
   endCutClient(tap.client, bytes);
@@ -183,7 +183,7 @@ function finishTap(tap: TapState, reason: CloseReason, code: string | null): voi
   if (tap.done) return;
   tap.done = true;
   tap.stopWatch();
-  tap.gated?.stop();
+  tap.requests?.stop();
   const { client, upstream, relayLog } = tap;
   relayLog?.closed(reason, code);
   if (reason === "clean") {
@@ -212,8 +212,8 @@ function watchRemaining(tap: TapState, side: Socket, silenceMs: number): void {
 function onClientEnd(tap: TapState): void {
   if (tap.done || tap.clientEnded) return;
   tap.clientEnded = true;
-  if (tap.gated === null) relayClientEnd(tap);
-  else tap.gated.end();
+  if (tap.requests === null) relayClientEnd(tap);
+  else tap.requests.end();
 }
 
 function relayClientEnd(tap: TapState): void {

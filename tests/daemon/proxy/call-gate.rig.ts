@@ -31,7 +31,7 @@ export interface Setup {
 export type Form = "intercepted" | "absolute" | "gateway";
 
 /** Opens a proxy that holds calls, and a client that uses it in one form. */
-export async function openGated(
+export async function openHeld(
   cleanup: Cleanup,
   form: Form,
   decide: (question: CallQuestion) => GateAnswer | null,

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { after, describe, it } from "node:test";
 import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-question.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
-import { allowed, type Form, openGated, post, textOf } from "./call-gate.rig.ts";
+import { allowed, type Form, openHeld, post, textOf } from "./call-gate.rig.ts";
 import { collect, createCleanup } from "./proxy.rig.ts";
 
 const cleanup = createCleanup();
@@ -18,7 +18,7 @@ const open = (
   decide: (question: CallQuestion) => GateAnswer | null,
   overrides?: Partial<ProxyConfig>,
   serve?: (seen: string, socket: Socket) => void,
-) => openGated(cleanup, form, decide, overrides, serve);
+) => openHeld(cleanup, form, decide, overrides, serve);
 
 const isRefused = ({ head }: CallQuestion) => textOf(head).includes("/refused");
 
@@ -180,7 +180,7 @@ describe("a WebSocket whose turns are held", () => {
   const handshake = (target: string) =>
     `GET ${target} HTTP/1.1\r\nHost: HOST\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n`;
   const decideTurn = ({ turn }: CallQuestion): GateAnswer => {
-    if (turn === null) return { kind: "allow", gatesTurns: true };
+    if (turn === null) return { kind: "allow", holdsTurns: true };
     return turn.includes("refused")
       ? { kind: "refuse", answer: Buffer.from("used"), budget: "day" }
       : allowed;

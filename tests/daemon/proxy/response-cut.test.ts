@@ -8,7 +8,7 @@ import {
   MAX_CUT_WAIT_MS,
   piecesOf,
 } from "../../../daemon/proxy/response-cut.ts";
-import { allowed, openGated, post } from "./call-gate.rig.ts";
+import { allowed, openHeld, post } from "./call-gate.rig.ts";
 import { collect, createCleanup } from "./proxy.rig.ts";
 
 const cleanup = createCleanup();
@@ -42,7 +42,7 @@ for (const form of ["intercepted", "absolute", "gateway"] as const) {
         const asked = seen.split("\r\n\r\n{}").length - 1;
         for (; answered < asked; answered += 1) if (first !== "") socket.write(first);
       };
-      const rig = await openGated(cleanup, form, () => allowed, {}, serve);
+      const rig = await openHeld(cleanup, form, () => allowed, {}, serve);
       const got = collect(rig.client);
       rig.send(post(rig.at("/v1/messages")));
       if (first !== "") await got.until((bytes) => bytes.toString() === first);

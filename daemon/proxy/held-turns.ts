@@ -30,7 +30,7 @@ export interface TurnLink {
 }
 
 /** The turns of a WebSocket's client, each of which is held until the decision on it. */
-export interface GatedTurns {
+export interface HeldTurns {
   push(bytes: Uint8Array): void;
   /** Reads bytes of the upstream that were relayed: an answer may only follow a whole message. */
   response(bytes: Uint8Array): void;
@@ -68,7 +68,7 @@ interface TurnsState {
 }
 
 /** Holds the turns of an upgraded connection. Null if its messages can't be read; they are then relayed. */
-export function createGatedTurns(link: TurnLink, head: ResponseHead): GatedTurns | null {
+export function createHeldTurns(link: TurnLink, head: ResponseHead): HeldTurns | null {
   const extensions = readWebSocketExtensions(head.headers);
   if (extensions.kind === "unknown") return null;
   const contextTakeover = extensions.kind === "deflate" && extensions.clientContextTakeover;

@@ -14,13 +14,13 @@ import { createRequestScanner, type RequestScanner } from "../../core/metering/e
 import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
 import { type CallGate, isHeld, MAX_BODY_WAIT_MS, MAX_HELD_BODY_BYTES } from "./call-gate.ts";
 import type { GateAnswer } from "./call-question.ts";
-import { createGatedTurns, type GatedTurns } from "./gated-turns.ts";
+import { createHeldTurns, type HeldTurns } from "./held-turns.ts";
 import type { PassBound } from "./passes.ts";
 import type { RelayLog, RelayTarget } from "./relay-context.ts";
 import { type CutOrder, createResponseCut, type ResponseCut } from "./response-cut.ts";
 
 /** The operations of a tap that holds the requests of its client. */
-export interface GatedLink {
+export interface HeldLink {
   readonly gate: CallGate;
   readonly client: Socket;
   readonly upstream: Socket;
@@ -42,7 +42,7 @@ export interface GatedLink {
 }
 
 /** The requests of one client, each of which is held until the decision on it. */
-export interface GatedRequests {
+export interface HeldRequests {
   /** Takes bytes of the client. */
   push(bytes: Buffer): void;
   /** Takes the client's FIN. */
@@ -64,8 +64,8 @@ export interface GatedRequests {
  */
 type Phase = "passing" | "collecting" | "asking" | "switching" | "refused" | "open";
 
-interface GatedState {
-  readonly link: GatedLink;
+interface HeldState {
+  readonly link: HeldLink;
   readonly scanner: RequestScanner;
   readonly responses: MessageReader;
   /** Requests whose responses have not ended, oldest first. */
@@ -86,8 +86,8 @@ interface GatedState {
   refusal: (GateAnswer & { kind: "refuse" }) | null;
   clientEnded: boolean;
   /** Whether each turn of the requested WebSocket is held; and its turns, once it is open. */
-  gatesTurns: boolean;
-  turns: GatedTurns | null;
+  holdsTurns: boolean;
+  turns: HeldTurns | null;
   /** Whether the wait for the body is limited. */
   isTimed: boolean;
   /** Cancels the question or the wait for the body. */
@@ -95,8 +95,8 @@ interface GatedState {
 }
 
 /** Creates the requests of a tapped client. */
-export function createGatedRequests(link: GatedLink): GatedRequests {
-  const state: GatedState = {
+export function createHeldRequests(link: HeldLink): HeldRequests {
+  const state: HeldState = {
     link,
     scanner: createRequestScanner((bytes) => {
       if (state.phase !== "collecting") return;
@@ -125,7 +125,7 @@ export function createGatedRequests(link: GatedLink): GatedRequests {
     requests: 0,
     refusal: null,
     clientEnded: false,
-    gatesTurns: false,
+    holdsTurns: false,
     turns: null,
     cancel: () => {},
   };
@@ -160,7 +160,7 @@ export function createGatedRequests(link: GatedLink): GatedRequests {
 }
 
 /** Reads the responses, which show which requests have been answered. */
-const createResponseSink = (state: () => GatedState): ResponseSink => ({
+const createResponseSink = (state: () => HeldState): ResponseSink => ({
   keeps: RESPONSE_HEADERS,
   pendingRequest: () => state().pending[0] ?? null,
   informational: () => state().responseCut.informational(),
@@ -177,17 +177,17 @@ const createResponseSink = (state: () => GatedState): ResponseSink => ({
     refuseWhenAnswered(state());
   },
   switched(head) {
-    if (state().gatesTurns) state().turns = openTurns(state(), head);
+    if (state().holdsTurns) state().turns = openTurns(state(), head);
     continueWith(state(), "open");
   },
   unreadable: () => continueWith(state(), "open"),
 });
 
-const isWaiting = ({ phase }: GatedState) =>
+const isWaiting = ({ phase }: HeldState) =>
   phase === "asking" || phase === "switching" || phase === "refused";
 
 /** Relays what may be relayed. */
-function scanQueue(state: GatedState): void {
+function scanQueue(state: HeldState): void {
   const { link, scanner, queue } = state;
   for (
     let bytes = queue[0];
@@ -213,7 +213,7 @@ function scanQueue(state: GatedState): void {
 }
 
 /** Holds a piece. One that follows the last one in the same buffer extends it: each is written on its own, as a TLS record. */
-function holdPiece(state: GatedState, piece: Uint8Array): void {
+function holdPiece(state: HeldState, piece: Uint8Array): void {
   const { held } = state;
   const last = held.at(-1);
   // An array of one is far smaller than one that grows.
@@ -224,13 +224,13 @@ function holdPiece(state: GatedState, piece: Uint8Array): void {
 }
 
 /** Asks with the start of a body whose rest does not arrive soon. */
-function limitWait(state: GatedState): void {
+function limitWait(state: HeldState): void {
   state.isTimed = true;
   const timer = setTimeout(() => askNow(state, false), MAX_BODY_WAIT_MS);
   state.cancel = () => clearTimeout(timer);
 }
 
-function onHead(state: GatedState, head: RequestHead): void {
+function onHead(state: HeldState, head: RequestHead): void {
   const { link } = state;
   state.head = head;
   state.requests += 1;
@@ -243,7 +243,7 @@ function onHead(state: GatedState, head: RequestHead): void {
   if (headerValue(head.headers, "expect") !== null) askNow(state, false);
 }
 
-function onRequestEnd(state: GatedState): void {
+function onRequestEnd(state: HeldState): void {
   if (state.phase === "collecting") return askNow(state, true);
   const switches = state.pending.at(-1)?.requestsProtocolSwitch === true;
   state.head = null;
@@ -251,7 +251,7 @@ function onRequestEnd(state: GatedState): void {
 }
 
 /** Lets a request whose body is complete go without a decision if the budgets have ample room. */
-function letPass(state: GatedState): boolean {
+function letPass(state: HeldState): boolean {
   const { link, head, rawHead, body, bodyBytes, requests } = state;
   const { entry, log } = link.relayLog;
   // Whether its turns are held is part of the decision on a WebSocket.
@@ -271,12 +271,12 @@ function letPass(state: GatedState): boolean {
 }
 
 /** Returns a function that returns what the request, whose body is complete, can use at most. */
-function boundOf({ link, body }: GatedState, head: RequestHead): () => PassBound {
+function boundOf({ link, body }: HeldState, head: RequestHead): () => PassBound {
   const { host, port } = link.target;
   return () => link.gate.bound({ host, port, head, body: Buffer.concat(body) });
 }
 
-function askNow(state: GatedState, isWhole: boolean): void {
+function askNow(state: HeldState, isWhole: boolean): void {
   const { link, head } = state;
   state.cancel();
   state.cancel = () => {};
@@ -288,7 +288,7 @@ function askNow(state: GatedState, isWhole: boolean): void {
     (answer) => {
       state.cancel = () => {};
       if (answer.kind === "allow") {
-        state.gatesTurns = answer.gatesTurns === true;
+        state.holdsTurns = answer.holdsTurns === true;
         sendHeld(state, "passing");
         if (isWhole) onRequestEnd(state);
         return resume(state);
@@ -301,7 +301,7 @@ function askNow(state: GatedState, isWhole: boolean): void {
   );
 }
 
-function cut(state: GatedState, order: CutOrder): void {
+function cut(state: HeldState, order: CutOrder): void {
   const { link, phase, turns, responseCut } = state;
   if (phase !== "open") responseCut.order(order);
   else if (turns !== null && order.turn !== null) turns.cut(order);
@@ -310,7 +310,7 @@ function cut(state: GatedState, order: CutOrder): void {
 }
 
 /** Returns what every question about the connection has. */
-function questionOf({ link, requests, rawHead }: Pick<GatedState, "link" | "requests" | "rawHead">) {
+function questionOf({ link, requests, rawHead }: Pick<HeldState, "link" | "requests" | "rawHead">) {
   const { target, relayLog } = link;
   const { host, port, clientPort, proxyUser } = target;
   return {
@@ -324,9 +324,9 @@ function questionOf({ link, requests, rawHead }: Pick<GatedState, "link" | "requ
 }
 
 /** Holds the turns of the WebSocket that has just been opened. */
-function openTurns(state: GatedState, head: ResponseHead): GatedTurns | null {
+function openTurns(state: HeldState, head: ResponseHead): HeldTurns | null {
   const { link } = state;
-  return createGatedTurns(
+  return createHeldTurns(
     {
       ...link,
       ask: (turn, number, done) =>
@@ -345,13 +345,13 @@ function openTurns(state: GatedState, head: ResponseHead): GatedTurns | null {
   );
 }
 
-function relayOpen({ link, turns }: GatedState, bytes: Uint8Array): void {
+function relayOpen({ link, turns }: HeldState, bytes: Uint8Array): void {
   if (turns === null) link.forward(bytes);
   else turns.push(bytes);
 }
 
 /** Sends the held bytes of the current request. */
-function sendHeld(state: GatedState, phase: Phase): void {
+function sendHeld(state: HeldState, phase: Phase): void {
   const { link, head, held } = state;
   state.phase = phase;
   state.held = [];
@@ -366,7 +366,7 @@ function sendHeld(state: GatedState, phase: Phase): void {
   for (const bytes of held) link.forward(bytes);
 }
 
-function resume(state: GatedState): void {
+function resume(state: HeldState): void {
   const { link } = state;
   scanQueue(state);
   if (isWaiting(state)) return;
@@ -375,7 +375,7 @@ function resume(state: GatedState): void {
 }
 
 /** Continues after a wait, or stops dividing the bytes. */
-function continueWith(state: GatedState, phase: "passing" | "open"): void {
+function continueWith(state: HeldState, phase: "passing" | "open"): void {
   if (state.phase === "open" || state.phase === "refused") return;
   if (phase === "open") {
     state.cancel();
@@ -387,12 +387,12 @@ function continueWith(state: GatedState, phase: "passing" | "open"): void {
 }
 
 /** Answers instead of the provider once the responses to earlier requests are complete. */
-function refuseWhenAnswered({ link, refusal, pending, held }: GatedState): void {
+function refuseWhenAnswered({ link, refusal, pending, held }: HeldState): void {
   if (refusal !== null && pending.length === 0) link.refuse(refusal, held);
 }
 
 /** Relays the client's FIN after its bytes. A request that it did not complete is sent as it is. */
-function endWhenSent(state: GatedState): void {
+function endWhenSent(state: HeldState): void {
   if (!state.clientEnded || isWaiting(state)) return;
   state.cancel();
   if (state.held.length > 0) sendHeld(state, "open");
