@@ -1,3 +1,5 @@
+import type { BudgetUnit } from "../core/budgets/budget.ts";
+import { formatBudgetAmount } from "../core/budgets/describe-budget.ts";
 import { PICO_USD_PER_USD } from "../core/pricing/decimal.ts";
 import { formatFixedUsd } from "../core/pricing/money.ts";
 import { UNKNOWN } from "../core/values/text/format-count.ts";
@@ -11,6 +13,10 @@ export function formatShortUsd(picoUsd: bigint | null): string {
   const isFraction = picoUsd > 0n && picoUsd < PICO_USD_PER_USD;
   return formatFixedUsd(picoUsd, isFraction ? PLACES_BELOW_ONE_USD : 2);
 }
+
+/** Formats the amount of a budget: money as on all pages, tokens and requests in full. */
+export const formatShortAmount = (unit: BudgetUnit, amount: bigint): string =>
+  unit === "usd" ? formatShortUsd(amount) : formatBudgetAmount(unit, amount);
 
 /** Formats a count with three significant digits, `1.23M`; a dash if it is unknown. */
 export function formatShortCount(count: number | bigint | null): string {

@@ -1,5 +1,6 @@
 import type { PriceBook } from "../core/pricing/price-book.ts";
 import type { UsageQuery } from "../core/pricing/view/usage-query.ts";
+import type { UsageSeries } from "../core/pricing/view/usage-reports.ts";
 import type { Millis } from "../core/values/time.ts";
 import type { SavingsAnswer } from "../core/wire/savings.ts";
 import type { UsageAnswer, UsageDimension, UsageForecast } from "../core/wire/usage.ts";
@@ -15,6 +16,24 @@ export type UsageResult<Answer> =
   | { readonly ok: true; readonly value: Answer }
   | { readonly ok: false; readonly code: string; readonly detail: string };
 
+/** The queries behind the overview besides its own. */
+export interface OverviewQueries {
+  /** Answered by each of the host's breakdowns. */
+  readonly breakdowns: UsageQuery;
+  /** Null: not shown. */
+  readonly forecast: UsageQuery | null;
+  readonly year: UsageQuery;
+  readonly hours: UsageQuery;
+}
+
+/** Their answers. One whose query is refused is empty or null. */
+export interface OverviewParts {
+  readonly breakdowns: readonly UsageAnswer[];
+  readonly forecast: UsageForecast | null;
+  readonly year: UsageSeries | null;
+  readonly hours: UsageSeries | null;
+}
+
 /** What the pages about usage need from a machine or a cloud. Equal data gives equal pages. */
 export interface UsageHost {
   readonly now: Millis;
@@ -22,13 +41,9 @@ export interface UsageHost {
   readonly base: string;
   /** The dimensions that the host has. */
   readonly dimensions: readonly UsageDimension[];
-  /** The dimensions of the overview's breakdowns: those that are read from rollups. */
-  readonly breakdowns: readonly UsageDimension[];
-  /** Answers a query. A host may leave out the coverage if the page does not show it. */
-  readUsage(
-    query: UsageQuery,
-    options?: { readonly withCoverage: boolean },
-  ): Promise<UsageResult<UsageAnswer>>;
+  readUsage(query: UsageQuery): Promise<UsageResult<UsageAnswer>>;
+  /** Answers the queries of the overview. Its breakdowns are by dimensions that are read from rollups. */
+  readOverview(queries: OverviewQueries): Promise<OverviewParts>;
   /** Answers a query by several dimensions, each on its own. */
   readBreakdowns(
     query: UsageQuery,
@@ -38,7 +53,6 @@ export interface UsageHost {
   readSavings(query: UsageQuery): Promise<UsageResult<SavingsAnswer>>;
   /** Reads how much of a period was metered, whatever the filters. */
   readCoverage(span: { readonly from: Millis; readonly to: Millis }): Promise<CoverageFigure>;
-  readForecast(query: UsageQuery): Promise<UsageResult<UsageForecast>>;
   /** Returns the names of the values of filters that are IDs. */
   nameFilters(filters: UsageQuery["filters"]): Promise<NameOfValue>;
   /** Returns the steps to the first call; none if there was one. */

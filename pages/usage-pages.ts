@@ -33,7 +33,14 @@ import { renderSavings, SAVINGS_VIEW } from "./views/savings.ts";
 /** A page for the frame, or a file. */
 export type UsagePage =
   | { readonly kind: "page"; readonly status: 200 | 400; readonly page: FramedPage }
-  | { readonly kind: "file"; readonly name: string; readonly type: string; readonly text: string };
+  | UsageFile;
+
+interface UsageFile {
+  readonly kind: "file";
+  readonly name: string;
+  readonly type: string;
+  readonly text: string;
+}
 
 /** Reads and renders a page about usage from the parameters of its address. */
 export type ShowUsagePage = (host: UsageHost, parameters: URLSearchParams) => Promise<UsagePage>;
@@ -110,11 +117,21 @@ const SAVINGS: Exported<SavingsAnswer> = {
   address: (query) => `/savings?${printSavingsQuery(query)}`,
 };
 
+/** Returns the addresses of a view as a file. */
+export function usageFiles(view: UsageView): { readonly csv: string; readonly json: string } {
+  const href = usageHref(view);
+  const file = (format: string) => `${href}${href.includes("?") ? "&" : "?"}format=${format}`;
+  return { csv: file("csv"), json: file("json") };
+}
+
+/** Returns the answer to a usage query as a file. */
+export const toUsageFile = (answer: UsageAnswer, format: "csv" | "json") => toFile(answer, format, USAGE);
+
 const toFile = <Answer>(
   answer: Answer,
   format: "csv" | "json",
   { name, csv }: Exported<Answer>,
-): UsagePage => ({
+): UsageFile => ({
   kind: "file",
   name: `${name}.${format}`,
   ...(format === "csv"
@@ -129,11 +146,7 @@ function renderUsageTools(
   hasChart: boolean,
   command: string,
 ): Html {
-  const file = (format: string) => {
-    const href = usageHref(view);
-    return `${href}${href.includes("?") ? "&" : "?"}format=${format}`;
-  };
-  return host.renderTools(address, { csv: file("csv"), json: file("json"), hasChart, command });
+  return host.renderTools(address, { ...usageFiles(view), hasChart, command });
 }
 
 /** Returns the address of the requests of a query. */
@@ -195,24 +208,16 @@ async function readOverview(
       links,
     };
   const alone = { ...query, by: null, thenBy: null, compare: "none" } as const;
-  const [breakdowns, forecast, year, hours, priceFixes] = await Promise.all([
-    host.readBreakdowns({ ...query, top: BREAKDOWN_ROWS }, host.breakdowns),
-    query.metric === "spent" ? host.readForecast(alone) : null,
-    host.readUsage({ ...alone, period: "12m", bucket: "day" }, { withCoverage: false }),
-    host.readUsage({ ...alone, period: "30d", bucket: "hour" }, { withCoverage: false }),
+  const [parts, priceFixes] = await Promise.all([
+    host.readOverview({
+      breakdowns: { ...query, top: BREAKDOWN_ROWS },
+      forecast: query.metric === "spent" ? alone : null,
+      year: { ...alone, period: "12m", bucket: "day" },
+      hours: { ...alone, period: "30d", bucket: "hour" },
+    }),
     usage.totals.unpriced_requests === 0 ? [] : host.priceFixes(usage),
   ]);
-  return {
-    usage,
-    dimensions: host.dimensions,
-    breakdowns: valueOrNull(breakdowns) ?? [],
-    forecast: forecast === null ? null : valueOrNull(forecast),
-    year: valueOrNull(year),
-    hours: valueOrNull(hours),
-    priceFixes,
-    firstSteps,
-    links,
-  };
+  return { usage, dimensions: host.dimensions, ...parts, priceFixes, firstSteps, links };
 }
 
 async function showExplore(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {

@@ -102,6 +102,13 @@ export function viewHref(view: View, change: ViewChange = {}): string {
   return parameters === "" ? path : `${path}?${parameters}`;
 }
 
+/** Returns the addresses of a view as a file. */
+export function filesOf(view: View): { readonly csv: string; readonly json: string } {
+  const file = (format: string) =>
+    `${pageHref(view.base, view.spec.path)}?${new URLSearchParams([...viewParameters(view), ["format", format]])}`;
+  return { csv: file("csv"), json: file("json") };
+}
+
 /** Returns the filters with one more, in place of others of its name. */
 export const withFilter = (filters: readonly ViewFilter[], name: string, value: string): ViewFilter[] => [
   ...filters.filter((each) => each.name !== name),

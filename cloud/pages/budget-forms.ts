@@ -15,7 +15,7 @@ export const BUDGET_FIELDS: Readonly<Record<string, string>> = {
   zone: "The time zone",
   thresholds: "“Warn at”",
   target: "The choice under “For”",
-  at_limit: "“At 100 %”",
+  at_limit: "“At 100%”",
   minutes: "The time of the lift",
   reason: "The reason",
 };
@@ -70,7 +70,7 @@ function renderFields(terms: ShownTerms, suffix: string): Html {
 <label for="period${suffix}">Period</label><select id="period${suffix}" name="period">${PERIODS.map((each) => option(each, each === "total" ? "in total" : each, period))}</select>
 <label for="zone${suffix}">Time zone</label><input id="zone${suffix}" name="zone" type="text" autocomplete="off" maxlength="64" value="${zone ?? ""}">
 <label for="thresholds${suffix}">Warn at, in percent</label><input id="thresholds${suffix}" name="thresholds" type="text" autocomplete="off" maxlength="64" value="${thresholds.join(", ")}">
-<label for="at_limit${suffix}">At 100 %</label><select id="at_limit${suffix}" name="at_limit">${option("warn", "warn only", atLimit)}${option("block", "refuse calls", atLimit)}</select>
+<label for="at_limit${suffix}">At 100%</label><select id="at_limit${suffix}" name="at_limit">${option("warn", "warn only", atLimit)}${option("block", "refuse calls", atLimit)}</select>
 <label for="reserve${suffix}">A call is refused</label><select id="reserve${suffix}" name="reserve">${option("no", "once the amount is used up", reserve ? "yes" : "no")}${option("yes", "also if it may exceed the amount", reserve ? "yes" : "no")}</select>
 <label for="fail${suffix}">Calls that can't be decided</label><select id="fail${suffix}" name="fail">${option("open", "are sent", fail)}${option("closed", "are refused", fail)}</select>`;
 }

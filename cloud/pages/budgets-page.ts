@@ -1,11 +1,11 @@
 import { html } from "hono/html";
-import { formatBudgetAmount } from "../../core/budgets/describe-budget.ts";
 import { checkPlan } from "../../core/privacy/plans/plan-table.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import { type FleetBudget, fleetBudgetsSchema } from "../../core/wire/fleet-budgets.ts";
 import { parseWire } from "../../core/wire/parse.ts";
 import { problemSchema } from "../../core/wire/problem-details.ts";
 import { renderMeter } from "../../pages/chart/meter.ts";
+import { formatShortAmount } from "../../pages/formats.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
 import { renderState } from "../../pages/states.ts";
@@ -126,14 +126,14 @@ function renderBudget(call: PageCall, budget: FleetBudget, canChange: boolean | 
     at_limit: atLimit,
     unpriced_calls: unpriced,
   } = budget;
-  const amount = (text: string) => formatBudgetAmount(unit as "usd", BigInt(text));
+  const amount = (text: string) => formatShortAmount(unit as "usd", BigInt(text));
   const [state, tone] = stateOf(budget, call);
   const level = percent >= 100 ? "exceeded" : percent >= (budget.thresholds[0] ?? 100) ? "warning" : "ok";
   const missing =
     unpriced === 0
       ? ""
       : html`<span class="sub warn">without ${formatQuantity(unpriced, "call", "calls")} that ${unpriced === 1 ? "has" : "have"} no known price</span>`;
-  return html`<tr><th scope="row" class="name"><bdi>${name}</bdi><span class="sub">${subjectOf(budget)}, ${atLimit === "block" ? "refuses calls at 100 %" : "warns only"}</span></th><td class="meter">${amount(spent)} of ${amount(limit)}, ${percent} %${renderMeter({ percent, level })}${missing}</td><td class="desk">${periodOf(call, budget)}</td><td class="${tone}">${state}</td>${call.workspace.role === "admin" && canChange !== null ? html`<td>${renderChanges(call, budget, canChange)}</td>` : ""}</tr>`;
+  return html`<tr><th scope="row" class="name"><bdi>${name}</bdi><span class="sub">${subjectOf(budget)}, ${atLimit === "block" ? "refuses calls at 100%" : "warns only"}</span></th><td class="meter">${amount(spent)} of ${amount(limit)}, ${percent}%${renderMeter({ percent, level })}${missing}</td><td class="desk">${periodOf(call, budget)}</td><td class="${tone}">${state}</td>${call.workspace.role === "admin" && canChange !== null ? html`<td>${renderChanges(call, budget, canChange)}</td>` : ""}</tr>`;
 }
 
 function subjectOf({ subject, target, target_name: targetName }: FleetBudget): Html {

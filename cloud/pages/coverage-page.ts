@@ -1,37 +1,53 @@
 import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
 import type { CoverageKind, CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
+import { measureStoppedMs } from "../../core/metering/coverage/running-times.ts";
+import { cutCoverageTime } from "../../core/pricing/view/time-buckets.ts";
 import { retentionFloor } from "../../core/privacy/retention/windows.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
-import {
-  type CoverageAnswer as CoverageResponse,
-  coverageSchema,
-  type MachineCoverage,
-} from "../../core/wire/coverage.ts";
-import { formatInstant, parseInstant } from "../../core/wire/instant.ts";
+import { findZone } from "../../core/values/zone.ts";
+import { coverageSchema } from "../../core/wire/coverage.ts";
+import { formatInstant } from "../../core/wire/instant.ts";
+import { CSV_TYPE, coverageCsv } from "../../pages/coverage-file.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { readPagePeriod } from "../../pages/page-period.ts";
-import { readView } from "../../pages/view.ts";
+import { filesOf, readView } from "../../pages/view.ts";
 import {
   COVERAGE_VIEW,
   type CoverageAnswer,
   type CoverageRow,
   type CoverageTask,
+  MAX_ROWS,
   renderCoverage,
 } from "../../pages/views/coverage.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
+import {
+  type KindCount,
+  type MachineSums,
+  permilleOf,
+  readCounts,
+  readMachineSums,
+  sumCoverageBuckets,
+  sumMachines,
+} from "../store/reads/coverage.ts";
+import { readSharedStops, readStops } from "../store/reads/fleet-coverage.ts";
+import { inReadScope } from "../store/reads/read-scope.ts";
+import type { Span } from "../store/reads/usage-spans.ts";
 import { readRoute } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
 
 const PATH = "/coverage";
 
+/** The most machines that are listed. The page of machines has all. */
+const MAX_MACHINES = 50;
+
 /**
  * `GET /w/{ws}/coverage`: what the machines metered and missed in a period, and when their daemons did not run. A cloud does not
  * receive hosts and paths, so gaps are listed by machine.
  */
 export async function showCoverage(call: PageCall): Promise<PageAnswer> {
-  const { place, workspace } = call;
+  const { place, workspace, context, parameters } = call;
   const view = readView(COVERAGE_VIEW, call.parameters, place.base);
   const period = readPagePeriod(view, place, retentionFloor("overview", reachOf(workspace, place.now)));
   const query = new URLSearchParams({
@@ -39,49 +55,64 @@ export async function showCoverage(call: PageCall): Promise<PageAnswer> {
     to: formatInstant(period.to),
     tz: place.zone,
   });
-  const answer = await readRoute(call, `${PATH}?${query}`, coverageSchema);
-  if (!answer.ok) return answer.refusal;
+  const path = `${PATH}?${query}`;
+  const format = parameters.get("format");
+  if (format === "csv" || format === "json")
+    context.header("content-disposition", `attachment; filename="coverage.${format}"`);
+  if (format === "json") {
+    const answer = await readRoute(call, path, coverageSchema);
+    return answer.ok ? context.json(answer.value) : answer.refusal;
+  }
+  const answer = await readAnswer(call, period, period.words);
+  if (format === "csv")
+    return context.body(coverageCsv(answer, place.zone), 200, { "content-type": CSV_TYPE });
   return {
     heading: "Coverage",
     path: PATH,
     controls: renderPeriods(view),
-    main: renderCoverage(toCoverageAnswer(answer.value, period.words), view, place),
-    tools: toolsOf(call, `${PATH}?${query}`, { hasChart: true }),
+    main: renderCoverage(answer, view, place),
+    tools: toolsOf(call, path, { ...filesOf(view), hasChart: true }),
   };
 }
 
-const instantOf = (text: string | null): number | null => (text === null ? null : parseInstant(text));
-
-/** Converts the answer of the API to that of the page, which adds the kinds up as the local page does. */
-function toCoverageAnswer(
-  { machines, buckets, ...sums }: CoverageResponse,
+/** Reads what the page shows. The database adds up what a fleet has too many rows of. */
+async function readAnswer(
+  { env: { parts }, workspace: { workspaceId }, place }: PageCall,
+  { from, to }: Span,
   periodWords: string,
-): CoverageAnswer {
-  const totals = machines.flatMap(({ counts }) =>
-    counts.map(({ kind, count }): CoverageTotal => ({ host: null, kind: kind as CoverageKind, count })),
-  );
-  const { metered, seen, permille, unknown_machines: unknownMachines } = sums;
+): Promise<CoverageAnswer> {
+  const span = { from, to };
+  const zone = findZone(place.zone);
+  if (zone === null) throw new Error(`the runtime does not know the zone ${place.zone}`);
+  const buckets = cutCoverageTime(span, zone);
+  const calls = await sumCoverageBuckets(parts.db, workspaceId, buckets);
+  const { sums, counts, shared, stopped } = await inReadScope(parts.db, { workspaceId }, async (trx) => ({
+    sums: await readMachineSums(trx, workspaceId, span),
+    counts: await readCounts(trx, workspaceId, span),
+    shared: await readSharedStops(trx, workspaceId, span),
+    stopped: await readStops(trx, workspaceId, span, MAX_ROWS),
+  }));
+  const machines = sums.map((each) => ({ ...each, counts: counts.get(each.machineId) ?? [] }));
+  const { metered, seen, permille, unknown_machines: unknownMachines } = sumMachines(sums);
+  const stoppedMs = shared === null || unknownMachines > 0 ? [] : measureStoppedMs(shared, buckets);
+  const listed = sums.toSorted(byUrgency).slice(0, MAX_MACHINES);
   return {
-    summary: { ...summariseCoverage(totals), metered, seen, permille },
-    buckets: buckets.map(({ from, to, stopped_ms: stoppedMs, ...bucket }) => ({
+    summary: { ...summariseCoverage(sumCounts(machines)), metered, seen, permille },
+    buckets: buckets.map((bucket, at) => ({
       ...bucket,
-      ...{ from: instantOf(from) ?? 0, to: instantOf(to) ?? 0, stoppedMs },
+      ...(calls[at] ?? { metered: 0, seen: 0 }),
+      stoppedMs: stoppedMs[at] ?? null,
     })),
     unknownMachines,
-    machines: machines.map((machine) => ({
-      name: machine.machine_name,
-      state: machine.state,
-      permille: machine.permille,
-      metered: machine.metered,
-      seen: machine.seen,
-      reportedAt: instantOf(machine.reported_at),
+    machines: listed.map((machine) => ({
+      ...machine,
+      permille: permilleOf(machine.metered, machine.seen),
     })),
+    ...(listed.length < sums.length && {
+      moreMachines: { count: sums.length - listed.length, href: `${place.base}/machines` },
+    }),
     gaps: listGaps(machines),
-    stopped: machines
-      .flatMap(({ machine_name: machine, gaps }) =>
-        gaps.map(({ from, to }) => ({ machine, from: instantOf(from) ?? 0, to: instantOf(to) ?? 0 })),
-      )
-      .sort((one, other) => other.from - one.from),
+    stopped,
     tasks: machines.flatMap(listTasks),
     periodWords,
     cloud: null,
@@ -89,17 +120,39 @@ function toCoverageAnswer(
   };
 }
 
+/** Sorts machines whose coverage is not known first, then those that missed most. */
+const byUrgency = (one: MachineSums, other: MachineSums): number =>
+  Number(other.isUnknown) - Number(one.isUnknown) ||
+  other.seen - other.metered - (one.seen - one.metered) ||
+  (one.name < other.name ? -1 : 1);
+
+/** A machine with its counters. */
+type CountedMachine = MachineSums & { readonly counts: readonly KindCount[] };
+
+/** Adds up the counters of all machines. They name no host. */
+const sumCounts = (machines: readonly CountedMachine[]): CoverageTotal[] =>
+  [
+    ...Map.groupBy(
+      machines.flatMap(({ counts }) => counts),
+      ({ kind }) => kind,
+    ),
+  ].map(([kind, own]) => ({
+    host: null,
+    kind: kind as CoverageKind,
+    count: own.reduce((sum, { count }) => sum + count, 0),
+  }));
+
 /** Lists what each machine missed, or metered only in part, the latest first. */
-function listGaps(machines: readonly MachineCoverage[]): CoverageRow[] {
+function listGaps(machines: readonly CountedMachine[]): CoverageRow[] {
   return machines
-    .flatMap(({ machine_name: machine, counts }) =>
+    .flatMap(({ name: machine, counts }) =>
       counts.map(
-        ({ kind, count, last_seen_at }): CoverageRow => ({
+        ({ kind, count, lastSeenAt }): CoverageRow => ({
           host: null,
           call: null,
           kind: kind as CoverageKind,
           count,
-          lastSeenAt: instantOf(last_seen_at) ?? 0,
+          lastSeenAt,
           machine,
         }),
       ),
@@ -109,12 +162,7 @@ function listGaps(machines: readonly MachineCoverage[]): CoverageRow[] {
 }
 
 /** Lists what to do on a machine whose coverage is not known, or that uses APIs which are not metered. */
-function listTasks({
-  machine_name: name,
-  state,
-  has_unknown_requests: isUnknown,
-  counts,
-}: MachineCoverage): CoverageTask[] {
+function listTasks({ name, state, isUnknown, counts }: CountedMachine): CoverageTask[] {
   const tasks: CoverageTask[] = [];
   if (isUnknown)
     tasks.push({

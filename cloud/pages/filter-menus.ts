@@ -23,7 +23,7 @@ export function askOfPeriod(
       parts,
       workspace,
       { ...DEFAULT_USAGE_QUERY, ...bounds, bucket: "none", ...change },
-      { withCoverage: false },
+      "none",
     );
 }
 

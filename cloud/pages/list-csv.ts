@@ -1,5 +1,7 @@
+import type * as v from "valibot";
 import { formatPicoUsd } from "../../core/pricing/money.ts";
 import { formatCsvLine } from "../../core/values/text/format-csv-field.ts";
+import type { machinesSchema } from "../../core/wire/people.ts";
 import type { WorkspaceSession } from "../../core/wire/sessions.ts";
 import type { TraceSummary } from "../../core/wire/traces.ts";
 
@@ -59,6 +61,30 @@ const SESSION_COLUMNS: Columns<WorkspaceSession> = [
   ["unknown_billing_usd", (session) => usdOf(session.unknown_billing_pico_usd)],
 ];
 
+/** A machine with its coverage; null if it is not known. */
+export type MachineItem = v.InferOutput<typeof machinesSchema>["items"][number] & {
+  readonly coverage: {
+    readonly metered: number;
+    readonly seen: number;
+    readonly queued: number | null;
+  } | null;
+};
+
+const MACHINE_COLUMNS: Columns<MachineItem> = [
+  ["machine_id", (machine) => machine.id],
+  ["hostname", (machine) => machine.hostname],
+  ["name", (machine) => machine.name],
+  ["platform", (machine) => machine.platform],
+  ["daemon_version", (machine) => machine.daemon_version],
+  ["person", ({ user }) => user?.name],
+  ["created_at", (machine) => machine.created_at],
+  ["last_seen_at", (machine) => machine.last_seen_at],
+  ["blocked_at", (machine) => machine.blocked_at],
+  ["metered", ({ coverage }) => coverage?.metered],
+  ["seen", ({ coverage }) => coverage?.seen],
+  ["queued", ({ coverage }) => coverage?.queued],
+];
+
 function toCsv<Item>(columns: Columns<Item>, items: readonly Item[]): string {
   const rows = items.map((item) => columns.map(([, read]) => read(item) ?? null));
   return [columns.map(([name]) => name), ...rows].map(formatCsvLine).join("");
@@ -70,3 +96,6 @@ export const tracesCsv = (traces: readonly TraceSummary[]): string => toCsv(TRAC
 /** Formats sessions as CSV. */
 export const sessionsCsv = (sessions: readonly WorkspaceSession[]): string =>
   toCsv(SESSION_COLUMNS, sessions);
+
+/** Formats machines as CSV. */
+export const machinesCsv = (machines: readonly MachineItem[]): string => toCsv(MACHINE_COLUMNS, machines);

@@ -9,7 +9,7 @@ import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
-import { linksOf } from "../../pages/usage-pages.ts";
+import { linksOf, toUsageFile, usageFiles } from "../../pages/usage-pages.ts";
 import {
   readUsageView,
   renderCaveats,
@@ -23,7 +23,7 @@ import {
 import { EXPLORE_VIEW } from "../../pages/views/explore-view.ts";
 import { readRoute } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
-import { createUsageHost } from "./usage-pages.ts";
+import { createUsageHost, sendUsageFile } from "./usage-pages.ts";
 
 const PATH = "/people";
 
@@ -63,6 +63,8 @@ export async function showPeople(call: PageCall): Promise<PageAnswer> {
     const start = html`<p><a href="${call.place.base}${PATH}">Start again</a></p>`;
     return { ...page, main: renderState("This query is not valid", usage.detail, start), status: 400 };
   }
+  const format = call.parameters.get("format");
+  if (format === "csv" || format === "json") return sendUsageFile(call, toUsageFile(usage.value, format));
   const links = linksOf(host, view.query);
   const people = listPeople(usage.value, members.value, machines.value.items);
   return {
@@ -70,7 +72,7 @@ export async function showPeople(call: PageCall): Promise<PageAnswer> {
     main: html`${renderUsageNotices(view)}${renderUsageChips(view)}
 <p class="quiet" data-summary>${usage.value.period.label} (${usage.value.tz}).${renderCoverageLine(usage.value.coverage, links.coverage)}</p>${renderCaveats(usage.value, links)}
 ${renderPeople(call, view, usage.value, people)}`,
-    tools: host.renderTools(`/usage?${printUsageQuery(query)}`, {}),
+    tools: host.renderTools(`/usage?${printUsageQuery(query)}`, usageFiles(view)),
   };
 }
 

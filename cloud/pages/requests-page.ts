@@ -120,12 +120,11 @@ async function showList(call: PageCall, list: RequestList): Promise<PageAnswer> 
   };
 }
 
-const TOO_LONG =
-  "Only the last 31 days of the period are listed, because every request must be read to sort by anything but time.";
+const TOO_LONG = `Only the last ${MAX_SORTED_PERIOD_MS / DAY_MS} days of the period are listed, because every request must be read to sort by anything but time.`;
 
-/** Returns the last 31 days of a period. */
+/** Returns the part of a period that can be sorted, which is that of the API. */
 function lastDays(period: PagePeriod): PagePeriod {
-  const from = period.to - 31 * DAY_MS;
+  const from = period.to - MAX_SORTED_PERIOD_MS;
   return { ...period, from, words: `${period.words}, from ${formatInstant(from).slice(0, 10)}` };
 }
 

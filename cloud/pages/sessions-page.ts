@@ -4,8 +4,7 @@ import { HEX_ID } from "../../core/wire/fields.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { readPagePeriod } from "../../pages/page-period.ts";
-import { pageHref } from "../../pages/page-place.ts";
-import { filterValue, readView, type View, viewParameters } from "../../pages/view.ts";
+import { filesOf, filterValue, readView } from "../../pages/view.ts";
 import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
 import { renderSessions, type SessionLine, WORKSPACE_SESSIONS_VIEW } from "../../pages/views/sessions.ts";
 import { readNames } from "../routes/reads/read-names.ts";
@@ -104,12 +103,6 @@ type Format = "csv" | "json";
 function formatOf({ parameters }: PageCall): Format | null {
   const format = parameters.get("format");
   return format === "csv" || format === "json" ? format : null;
-}
-
-function filesOf(view: View) {
-  const file = (format: Format) =>
-    `${pageHref(view.base, view.spec.path)}?${new URLSearchParams([...viewParameters(view), ["format", format]])}`;
-  return { csv: file("csv"), json: file("json") };
 }
 
 /** Answers with items of the API as a file. */

@@ -4,30 +4,41 @@ import { isUuid } from "../../core/values/uuid.ts";
 import { USAGE_DIMENSIONS, type UsageDimension } from "../../core/wire/usage.ts";
 import type { NameOfValue } from "../../pages/filters.ts";
 import type { UsageHost } from "../../pages/usage-host.ts";
-import type { ShowUsagePage } from "../../pages/usage-pages.ts";
+import type { ShowUsagePage, UsagePage } from "../../pages/usage-pages.ts";
 import { readNames } from "../routes/reads/read-names.ts";
 import {
+  readOverviewParts,
   readPeriodCoverage,
   readSavingsAnswer,
   readUsageAnswer,
-  readUsageForecast,
+  readUsageBreakdowns,
 } from "../routes/reads/read-usage.ts";
 import { hasRequests } from "../store/reads/traces.ts";
 import { readUnpricedModels } from "../store/reads/unpriced-models.ts";
-import { isCloudDimension } from "../store/reads/usage-data.ts";
 import { readMachineNames } from "../store/reads/usage-reports.ts";
+import { isCloudDimension } from "../store/reads/usage-sources.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
 
 /** The dimensions of a cloud's usage. */
 export const CLOUD_DIMENSIONS: readonly UsageDimension[] = USAGE_DIMENSIONS.filter(isCloudDimension);
 
+/** The dimensions of the overview's breakdowns. The rollups have them. */
+const BREAKDOWNS: readonly UsageDimension[] = ["project", "model", "person", "machine"];
+
 /** Answers with a page about usage. */
 export async function showUsagePage(call: PageCall, show: ShowUsagePage): Promise<PageAnswer> {
   const shown = await show(createUsageHost(call), call.parameters);
-  if (shown.kind === "page") return { ...shown.page, status: shown.status };
-  call.context.header("content-disposition", `attachment; filename="${shown.name}"`);
-  return call.context.body(shown.text, 200, { "content-type": shown.type });
+  return shown.kind === "page" ? { ...shown.page, status: shown.status } : sendUsageFile(call, shown);
+}
+
+/** Answers with a file. */
+export function sendUsageFile(
+  { context }: PageCall,
+  { name, type, text }: Extract<UsagePage, { kind: "file" }>,
+): Response {
+  context.header("content-disposition", `attachment; filename="${name}"`);
+  return context.body(text, 200, { "content-type": type });
 }
 
 /** Creates what pages about usage need, for one request of a page. */
@@ -39,19 +50,24 @@ export function createUsageHost(call: PageCall): UsageHost {
   return {
     ...place,
     dimensions: CLOUD_DIMENSIONS,
-    breakdowns: ["project", "model", "person", "machine"],
-    readUsage: (query, options) => readUsageAnswer(parts, workspace, inZone(query), options),
-    async readBreakdowns(query, dimensions) {
-      const alone = { ...inZone(query), thenBy: null, bucket: "none" } as const;
-      const answers = await Promise.all(
-        dimensions.map((by) => readUsageAnswer(parts, workspace, { ...alone, by }, { withCoverage: false })),
-      );
-      const failed = answers.find((answer) => !answer.ok);
-      return failed ?? { ok: true, value: answers.flatMap((answer) => (answer.ok ? [answer.value] : [])) };
-    },
+    // Pages show how much was missed; an export also says what.
+    readUsage: (query) =>
+      readUsageAnswer(parts, workspace, inZone(query), call.parameters.has("format") ? "whole" : "sums"),
+    readBreakdowns: (query, dimensions) => readUsageBreakdowns(parts, workspace, inZone(query), dimensions),
+    readOverview: (queries) =>
+      readOverviewParts(
+        parts,
+        workspace,
+        {
+          breakdowns: inZone(queries.breakdowns),
+          forecast: queries.forecast && inZone(queries.forecast),
+          year: inZone(queries.year),
+          hours: inZone(queries.hours),
+        },
+        BREAKDOWNS,
+      ),
     readSavings: (query) => readSavingsAnswer(parts, workspace, inZone(query)),
     readCoverage: (span) => readPeriodCoverage(parts, workspace.workspaceId, span),
-    readForecast: (query) => readUsageForecast(parts, workspace, inZone(query)),
     nameFilters: (filters) => readNamesOfFilters(call, filters),
     firstSteps: async () =>
       (await hasRequests(parts.db, workspace.workspaceId)) ? [] : listFirstSteps(parts.config.baseUrl),

@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import { DatabaseError } from "../../core/ports/postgres.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { expectNoneLeft, updateOne } from "./affected-rows.ts";
@@ -42,12 +41,21 @@ export async function listMachines(db: CloudDatabase, workspaceId: string): Prom
           .onRef("k.machine_id", "=", "m.machine_id")
           .on("k.revoked_at", "is", null),
       )
+      .leftJoin(
+        (eb) =>
+          eb
+            .selectFrom("sync_keys")
+            .select(({ fn }) => ["machine_id", fn.max("last_used_at").as("last_seen_at")])
+            .where("workspace_id", "=", workspaceId)
+            .groupBy("machine_id")
+            .as("u"),
+        (join) => join.onRef("u.machine_id", "=", "m.machine_id"),
+      )
       .select([
         "m.machine_id",
         "m.hostname",
         "m.label",
-        sql<Millis | null>`(select max(u.last_used_at) from sync_keys u
-          where u.workspace_id = ${workspaceId}::uuid and u.machine_id = m.machine_id)`.as("last_seen_at"),
+        "u.last_seen_at",
         "m.platform",
         "m.daemon_version",
         "m.created_at",

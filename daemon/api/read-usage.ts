@@ -10,8 +10,10 @@ import { planUsage } from "../../core/pricing/view/usage-plan.ts";
 import type { UsageNotice, UsageQuery } from "../../core/pricing/view/usage-query.ts";
 import {
   answerForecast,
+  answerSeries,
   listValues,
   planForecast,
+  type UsageSeries,
   valuesQuery,
 } from "../../core/pricing/view/usage-reports.ts";
 import type { Millis } from "../../core/values/time.ts";
@@ -56,8 +58,8 @@ export async function readUsageAnswer(
   const data = await store.reports.readUsage(planned.plan, turn);
   const { period, buckets } = planned.plan;
   const coverage = readCoverage(ports, period);
-  const stopped = buckets.length === 0 ? null : readStopped(ports, period);
-  const stoppedMs = stopped === null ? null : measureStoppedMs(stopped, buckets);
+  const gaps = buckets.length === 0 ? null : readStopped(ports, period);
+  const stoppedMs = gaps === null ? null : measureStoppedMs(gaps, buckets);
   return { ok: true, value: answerUsage(planned.plan, { ...data, coverage, stoppedMs }, { notices }) };
 }
 
@@ -112,6 +114,21 @@ export async function readUsageForecast(
     ok: true,
     value: answerForecast(planned.plan, await store.reports.readUsage(planned.plan, turn)),
   };
+}
+
+/** Reads the metric of a query by time, over all dimensions. */
+export async function readUsageSeries(
+  ports: UsagePorts,
+  query: UsageQuery,
+): Promise<UsageResult<UsageSeries>> {
+  const { store, clock, turn } = ports;
+  const planned = planUsage({ ...query, by: null, thenBy: null }, { now: clock.now(), zone: zoneOf(query) });
+  if (!planned.ok) return planned;
+  const { plan } = planned;
+  const data = await store.reports.readUsage(plan, turn);
+  const gaps = readStopped(ports, plan.period);
+  const stoppedMs = gaps === null ? null : measureStoppedMs(gaps, plan.buckets);
+  return { ok: true, value: answerSeries(plan, { ...data, stoppedMs }) };
 }
 
 /** Reads what could cost less. */

@@ -4,6 +4,7 @@ import { formatOrigins, originsOfNamesakes } from "../../core/metering/attributi
 import { explainRequest } from "../../core/pricing/explain-request.ts";
 import { fixOfExplanation } from "../../core/pricing/price-fix.ts";
 import { printUsageQuery } from "../../core/pricing/view/usage-query.ts";
+import { CSV_TYPE, coverageCsv, coverageJson } from "../../pages/coverage-file.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { formatShortUsd } from "../../pages/formats.ts";
 import { CLIENT_FILES } from "../../pages/frame.ts";
@@ -11,7 +12,7 @@ import { pageHref } from "../../pages/page-place.ts";
 import { renderTools } from "../../pages/tools.ts";
 import { USAGE_PAGES } from "../../pages/usage-pages.ts";
 import { usageHref } from "../../pages/usage-view.ts";
-import { viewHref, viewParameters } from "../../pages/view.ts";
+import { filesOf, viewHref, viewParameters } from "../../pages/view.ts";
 import { type BudgetLines, renderBudgetPanel, renderBudgetsNow } from "../../pages/views/budgets.ts";
 import { COVERAGE_VIEW, renderCoverage } from "../../pages/views/coverage.ts";
 import { renderLimits } from "../../pages/views/limits.ts";
@@ -182,11 +183,18 @@ function readBudgetLines({ budgets }: ApiPorts, now: number): BudgetLines {
 
 async function showCoverage(ports: ApiPorts, context: Context) {
   const view = viewOf(context, COVERAGE_VIEW);
+  const answer = await readCoverage(ports, view);
+  const { zone } = placeOf(ports);
+  const format = context.req.query("format");
+  if (format === "csv" || format === "json")
+    context.header("content-disposition", `attachment; filename="coverage.${format}"`);
+  if (format === "json") return context.json(coverageJson(answer, zone));
+  if (format === "csv") return context.body(coverageCsv(answer, zone), 200, { "content-type": CSV_TYPE });
   return showPage(ports, context, {
     heading: "Coverage",
     path: "/coverage",
     controls: renderPeriods(view),
-    main: renderCoverage(await readCoverage(ports, view), view, placeOf(ports)),
-    tools: renderTools({ hasChart: true, command: "meter coverage" }),
+    main: renderCoverage(answer, view, placeOf(ports)),
+    tools: renderTools({ ...filesOf(view), hasChart: true, command: "meter coverage" }),
   });
 }

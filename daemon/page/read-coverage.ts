@@ -44,7 +44,11 @@ export async function readCoverage(ports: ApiPorts, view: View): Promise<Coverag
     summary,
     buckets: readBuckets(ports, { from, to }, stopped),
     gaps: store.coverage.readGaps(coverageGapKinds, { from, to }),
-    stopped: stopped?.toReversed() ?? [],
+    stopped: {
+      times: stopped?.length ?? 0,
+      totalMs: stopped?.reduce((sum, each) => sum + (each.to - each.from), 0) ?? 0,
+      latest: stopped?.toReversed() ?? [],
+    },
     tasks,
     periodWords: words,
     cloud: await readCloud(ports),

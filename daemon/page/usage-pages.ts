@@ -1,7 +1,8 @@
 import type { Context } from "hono";
 import { formatOrigins, originsOfNamesakes } from "../../core/metering/attribution/list-origins.ts";
 import { distinctFixes } from "../../core/pricing/price-fix.ts";
-import type { UsageHost } from "../../pages/usage-host.ts";
+import type { UsageDimension } from "../../core/wire/usage.ts";
+import type { UsageHost, UsageResult } from "../../pages/usage-host.ts";
 import type { ShowUsagePage } from "../../pages/usage-pages.ts";
 import { adviceOf } from "../../pages/views/request.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
@@ -12,6 +13,7 @@ import {
   readUsageAnswer,
   readUsageBreakdowns,
   readUsageForecast,
+  readUsageSeries,
 } from "../api/read-usage.ts";
 import { readUnpricedModels } from "../api/unpriced-models.ts";
 import { listFirstSteps } from "./read-now.ts";
@@ -19,6 +21,11 @@ import { parametersOf, placeOf, showPage, toolsOf } from "./show-page.ts";
 
 /** How many fixes of missing prices the overview shows at most. */
 const MAX_PRICE_FIXES = 3;
+
+/** The dimensions of the overview's breakdowns. */
+const BREAKDOWNS: readonly UsageDimension[] = ["project", "model", "client", "provider"];
+
+const valueOr = <Value>(none: Value, result: UsageResult<Value>): Value => (result.ok ? result.value : none);
 
 /** Answers with a page about usage. */
 export async function showUsagePage(ports: ApiPorts, context: Context, show: ShowUsagePage) {
@@ -34,12 +41,16 @@ export function createUsageHost(ports: ApiPorts, context: Context): UsageHost {
   return {
     ...placeOf(ports),
     dimensions: LOCAL_DIMENSIONS,
-    breakdowns: ["project", "model", "client", "provider"],
     readUsage: (query) => readUsageAnswer(ports, query),
     readBreakdowns: (query, dimensions) => readUsageBreakdowns(ports, query, dimensions),
+    readOverview: async ({ breakdowns, forecast, year, hours }) => ({
+      breakdowns: valueOr([], await readUsageBreakdowns(ports, breakdowns, BREAKDOWNS)),
+      forecast: forecast === null ? null : valueOr(null, await readUsageForecast(ports, forecast)),
+      year: valueOr(null, await readUsageSeries(ports, year)),
+      hours: valueOr(null, await readUsageSeries(ports, hours)),
+    }),
     readSavings: (query) => readSavingsAnswer(ports, query),
     readCoverage: async (span) => readCoverage(ports, span),
-    readForecast: (query) => readUsageForecast(ports, query),
     nameFilters: async () => () => null,
     firstSteps: async () => (store.records.latestId() === null ? listFirstSteps(ports) : []),
     priceFixes: async ({ period }) => {

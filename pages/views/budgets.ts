@@ -1,6 +1,5 @@
 import { html } from "hono/html";
 import type { BudgetUnit } from "../../core/budgets/budget.ts";
-import { formatBudgetAmount } from "../../core/budgets/describe-budget.ts";
 import {
   describeLetThrough,
   describeLetThroughTotal,
@@ -9,6 +8,7 @@ import {
 import { UNKNOWN } from "../../core/values/text/format-count.ts";
 import { renderMeter } from "../chart/meter.ts";
 import { formatSpan } from "../figures.ts";
+import { formatShortAmount } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { type PageClock, renderTime } from "../times.ts";
 import { renderCommand } from "../tools.ts";
@@ -48,7 +48,7 @@ const blocks = ({ budget }: BudgetLine): boolean => budget.at_limit === "block";
 const isStopped = ({ status }: BudgetLine): boolean => status === "exceeded" || status === "tripped";
 
 const amountOf = ({ unit }: BudgetLine, amount: string | null): string =>
-  amount === null ? UNKNOWN : formatBudgetAmount(unit, BigInt(amount));
+  amount === null ? UNKNOWN : formatShortAmount(unit, BigInt(amount));
 
 /** The thresholds, with a mark at those that were reached. */
 function describeThresholds({ budget, used_percent }: BudgetLine): string {
@@ -83,7 +83,7 @@ function renderEnd({ period_to, budget }: BudgetLine, clock: PageClock): Html | 
 
 function renderRow(line: BudgetLine, clock: PageClock): Html {
   const { name, status, used_percent, session, calls_in_flight } = line;
-  const share = used_percent === null ? UNKNOWN : `${used_percent} %`;
+  const share = used_percent === null ? UNKNOWN : `${used_percent}%`;
   const shown = isStopped(line) ? html`<span class="bad">${share}</span>` : share;
   const level = isStopped(line) ? "exceeded" : status === "warning" ? "warning" : "ok";
   return html`<tr><th scope="row" class="name"><bdi>${name}</bdi>${session === null ? "" : html`<span class="sub">session <bdi>${session}</bdi></span>`}</th><td class="meter">${renderMeter({ percent: used_percent ?? 0, mark: inFlightMark(line), level })}<span class="sub phone">${shown}, ${amountOf(line, line.spent)} of ${amountOf(line, line.limit)}</span></td><td class="num desk">${shown}</td><td class="num desk">${amountOf(line, line.spent)} of ${amountOf(line, line.limit)}${calls_in_flight === 0 ? "" : html`<span class="sub">up to ${amountOf(line, line.in_flight)} in flight</span>`}</td><td class="desk">${describeThresholds(line)}</td><td class="when">${renderStatus(line, clock)}</td><td class="desk when">${renderEnd(line, clock)}</td></tr>`;

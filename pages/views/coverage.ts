@@ -68,14 +68,20 @@ export interface CoverageAnswer {
   readonly summary: CoverageSummary;
   /** The calls by time. They add up to those of the summary. */
   readonly buckets: readonly CoverageBucket[];
-  /** The machines, if there are several. */
+  /** The machines, if there are several: those to look at first. */
   readonly machines?: readonly MachineLine[];
+  /** How many machines are left out, and the address of the list of all. */
+  readonly moreMachines?: { readonly count: number; readonly href: string };
   /** How many of them have requests whose coverage is not known. */
   readonly unknownMachines?: number;
   /** By call or machine, the latest first. */
   readonly gaps: readonly CoverageRow[];
-  /** When the meter did not run, the latest first. */
-  readonly stopped: readonly StoppedTime[];
+  /** When the meter did not run: how often, how long together, and the latest times first. */
+  readonly stopped: {
+    readonly times: number;
+    readonly totalMs: number;
+    readonly latest: readonly StoppedTime[];
+  };
   /** Programs that do not trust the certificate, and hosts that are not metered. */
   readonly tasks: readonly CoverageTask[];
   readonly periodWords: string;
@@ -86,7 +92,7 @@ export interface CoverageAnswer {
 }
 
 /** The rows of each kind that are shown. */
-const MAX_ROWS = 10;
+export const MAX_ROWS = 10;
 
 /** Renders how much was metered, what was missed, and what to do about it. */
 export function renderCoverage(answer: CoverageAnswer, view: View, clock: PageClock): Html {
@@ -96,10 +102,10 @@ export function renderCoverage(answer: CoverageAnswer, view: View, clock: PageCl
   return html`${renderViewNotices(view)}
     <div id="coverage" data-live>
     ${renderFigures(summary, unknownMachines, periodWords)}
-    ${summary.seen === 0 && stopped.length === 0 ? "" : renderTimes(answer.buckets, view, clock)}
-    ${machines.length === 0 ? "" : renderMachines(machines, clock)}
+    ${summary.seen === 0 && stopped.times === 0 ? "" : renderTimes(answer.buckets, view, clock)}
+    ${machines.length === 0 ? "" : renderMachines(machines, answer.moreMachines, clock)}
     ${tasks.length === 0 ? "" : renderTasks(tasks, restCommand)}
-    ${stopped.length === 0 ? "" : renderStopped(stopped, clock, restCommand)}
+    ${stopped.times === 0 ? "" : renderStopped(stopped, clock, restCommand)}
     ${kinds.length === 0 ? "" : html`<section class="panel" aria-labelledby="gaps-title"><div class="head"><h2 id="gaps-title">What was not metered, or only in part</h2></div>${kinds.map(([kind, rows]) => renderKind(kind, rows, clock, restCommand))}</section>`}
     ${cloud === null ? "" : html`<section class="panel" aria-labelledby="cloud-title"><div class="head"><h2 id="cloud-title">Cloud</h2><span class="${cloud.isBad ? "bad" : "quiet"}">${cloud.state}</span></div><p class="quiet">${cloud.sentence}</p></section>`}
     </div>`;
@@ -180,7 +186,11 @@ const renderTasks = (tasks: readonly CoverageTask[], restCommand: string | null)
         html`<h3>${renderName(name)}</h3><p class="quiet">${text}</p>${command === null ? "" : renderCommand(command)}`,
     )}${renderRest(tasks.length, restCommand === null ? null : "meter doctor")}</section>`;
 
-function renderMachines(machines: readonly MachineLine[], clock: PageClock): Html {
+function renderMachines(
+  machines: readonly MachineLine[],
+  more: CoverageAnswer["moreMachines"],
+  clock: PageClock,
+): Html {
   const until = ({ state, reportedAt }: MachineLine) =>
     reportedAt === null || state === "unknown"
       ? html`<span class="quiet">unknown</span>`
@@ -191,7 +201,7 @@ function renderMachines(machines: readonly MachineLine[], clock: PageClock): Htm
     <div class="scroll"><table aria-label="Coverage by machine">
       <thead><tr><th scope="col">Machine</th><th scope="col" class="num">Coverage</th><th scope="col" class="num desk">Metered</th><th scope="col" class="num desk">Missed</th><th scope="col">Known until</th></tr></thead>
       <tbody>${machines.map((machine) => html`<tr><th scope="row" class="name">${renderName(machine.name)}</th><td class="num">${renderMachineCoverage(machine)}</td><td class="num desk">${count(machine, machine.metered)}</td><td class="num desk">${count(machine, machine.seen - machine.metered)}</td><td class="when">${until(machine)}</td></tr>`)}</tbody>
-    </table></div></section>`;
+    </table></div>${more === undefined ? "" : html`<p class="quiet">${formatQuantity(more.count, "more machine", "more machines")}: <a href="${more.href}">all machines</a></p>`}</section>`;
 }
 
 /** Renders the coverage of a machine. One that is not known to the end is never shown as whole. */
@@ -202,14 +212,17 @@ export function renderMachineCoverage({ state, permille }: Pick<MachineLine, "st
   return html`<span class="${isWhole ? "good" : "warn"}">${formatPermille(permille)}${state === "stale" ? ", in part" : ""}</span>`;
 }
 
-function renderStopped(stopped: readonly StoppedTime[], clock: PageClock, restCommand: string | null): Html {
-  const totalMs = stopped.reduce((sum, { from, to }) => sum + (to - from), 0);
-  return html`<section class="panel" aria-labelledby="stopped-title"><div class="head"><h2 id="stopped-title">When the meter was not running</h2><span class="quiet">${formatQuantity(stopped.length, "time")}, ${formatSpan(totalMs)} in all</span></div>
+function renderStopped(
+  { times, totalMs, latest }: CoverageAnswer["stopped"],
+  clock: PageClock,
+  restCommand: string | null,
+): Html {
+  return html`<section class="panel" aria-labelledby="stopped-title"><div class="head"><h2 id="stopped-title">When the meter was not running</h2><span class="quiet">${formatQuantity(times, "time")}, ${formatSpan(totalMs)} in all</span></div>
     <p class="quiet">It was stopped, or the machine was off or asleep. Calls in this time were not counted.</p>
     <div class="scroll"><table aria-label="Times without the meter">
       <thead><tr><th scope="col">From</th><th scope="col">To</th><th scope="col" class="num">Length</th></tr></thead>
-      <tbody>${stopped.slice(0, MAX_ROWS).map(({ from, to, machine }) => html`<tr><th scope="row" class="name">${renderTime(from, clock, true)}${machine === undefined ? "" : html`<span class="sub">${renderName(machine)}</span>`}</th><td class="when">${renderTime(to, clock, true)}</td><td class="num">${formatSpan(to - from)}</td></tr>`)}</tbody>
-    </table></div>${renderRest(stopped.length, restCommand)}</section>`;
+      <tbody>${latest.slice(0, MAX_ROWS).map(({ from, to, machine }) => html`<tr><th scope="row" class="name">${renderTime(from, clock, true)}${machine === undefined ? "" : html`<span class="sub">${renderName(machine)}</span>`}</th><td class="when">${renderTime(to, clock, true)}</td><td class="num">${formatSpan(to - from)}</td></tr>`)}</tbody>
+    </table></div>${renderRest(times, restCommand)}</section>`;
 }
 
 function renderKind(

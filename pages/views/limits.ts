@@ -45,7 +45,7 @@ const describeUse = ({ used_percent, level, is_over }: LimitWindow): string =>
     ? UNKNOWN
     : used_percent === null
       ? "used up"
-      : `${Math.floor(used_percent)} %`;
+      : `${Math.floor(used_percent)}%`;
 
 function renderUse(window: LimitWindow): Html {
   const { level, used_percent, elapsed_percent, is_over } = window;

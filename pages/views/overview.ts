@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import { PICO_USD_PER_USD } from "../../core/pricing/decimal.ts";
 import { assignColours } from "../../core/pricing/view/palette.ts";
 import { withFilter } from "../../core/pricing/view/usage-query.ts";
+import type { UsageSeries } from "../../core/pricing/view/usage-reports.ts";
 import { isMoney, metricOf, parseSums, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
@@ -74,8 +75,8 @@ export interface OverviewAnswer {
   /** This month; null if it is not known. */
   readonly forecast: UsageForecast | null;
   /** A year by day, and some weeks by hour; null if they are left out. */
-  readonly year: UsageAnswer | null;
-  readonly hours: UsageAnswer | null;
+  readonly year: UsageSeries | null;
+  readonly hours: UsageSeries | null;
   /** How to give the models of unpriced requests a price. */
   readonly priceFixes: readonly PriceAdvice[];
   /** The steps to the first call; empty if there was one. */
@@ -281,26 +282,21 @@ function renderWhen({ year, hours }: OverviewAnswer, view: UsageView): Html | ""
 
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-const bucketValue = (usage: UsageAnswer, at: number): bigint =>
-  metricOf(parseSums(usage.buckets[at]?.totals ?? usage.totals), usage.metric) ?? 0n;
-
 /** Returns why a day has no calls, if that is because no meter ran. */
-function gapOf({ buckets }: UsageAnswer, at: number): Pick<HeatCell, "gap"> {
-  const bucket = buckets[at];
-  if (bucket === undefined) return {};
-  const { from, to, totals, stopped_ms: stoppedMs } = bucket;
-  const gap = describeGap({ from: Date.parse(from), to: Date.parse(to), stoppedMs }, totals.requests);
+function gapOf(bucket: UsageSeries["buckets"][number]): Pick<HeatCell, "gap"> {
+  const gap = describeGap(bucket, bucket.requests);
   return gap?.isHatched === true ? { gap: gap.words } : {};
 }
 
 /** Draws a column per week, with a row per weekday. */
-function renderYear(year: UsageAnswer): Html {
+function renderYear(year: UsageSeries): Html {
   const rows = WEEKDAYS.map((name) => ({ name, cells: [] as HeatCell[] }));
   const months = new Map<number, string>();
   const first = weekdayOf(year.buckets[0]?.label ?? "1970-01-01");
   for (let day = 0; day < first; day += 1) rows[day]?.cells.push({ label: "", value: null });
-  for (const [at, { label }] of year.buckets.entries()) {
-    rows[(first + at) % 7]?.cells.push({ label, value: bucketValue(year, at), ...gapOf(year, at) });
+  for (const [at, bucket] of year.buckets.entries()) {
+    const { label, value } = bucket;
+    rows[(first + at) % 7]?.cells.push({ label, value, ...gapOf(bucket) });
     if (label.endsWith("-01")) months.set(Math.floor((first + at) / 7), label.slice(0, 7));
   }
   const shown = [...months].filter((_, n) => n % 2 === 0);
@@ -311,12 +307,12 @@ function renderYear(year: UsageAnswer): Html {
 const HOURS: ReadonlyMap<number, string> = new Map([0, 6, 12, 18].map((hour) => [hour, `${hour}:00`]));
 
 /** Draws a column per hour, with a row per weekday. */
-function renderWeek(hours: UsageAnswer): Html {
+function renderWeek(hours: UsageSeries): Html {
   const sums = WEEKDAYS.map(() => Array.from({ length: 24 }, () => 0n));
-  for (const [at, { label }] of hours.buckets.entries()) {
+  for (const { label, value } of hours.buckets) {
     const row = sums[weekdayOf(label.slice(0, 10))];
     const hour = Number(label.slice(11, 13));
-    if (row !== undefined) row[hour] = (row[hour] ?? 0n) + bucketValue(hours, at);
+    if (row !== undefined) row[hour] = (row[hour] ?? 0n) + value;
   }
   const rows = WEEKDAYS.map((name, day) => ({
     name,

@@ -11,6 +11,7 @@ import { renderState } from "../states.ts";
 import {
   type CaveatLinks,
   renderCaveats,
+  renderSum,
   renderUsageChips,
   renderUsageNotices,
   type UsageView,
@@ -63,13 +64,14 @@ function renderProject(
   const before = row.compared === null ? null : metricOf(parseSums(row.compared), usage.metric);
   const now = metricOf(sums, usage.metric) ?? 0n;
   const isOther = row.other_values !== null;
+  const isUnpriced = sums.unpriced > 0 && sums.spentPicoUsd === 0n && sums.planUsagePicoUsd === 0n;
   const plain = { ...view.query, thenBy: null, top: 6 };
   const href = usagePageHref(view, OVERVIEW_VIEW, withFilter({ ...plain, by: "model" }, "project", row.key));
   const origin = origins.get(row.key ?? "");
   return html`<tr><th scope="row" class="name">${isOther ? row.label : html`<a href="${href}"><bdi>${row.label}</bdi></a>`}${origin === undefined ? "" : html`<span class="sub"><bdi>${origin}</bdi></span>`}${renderBranches(row, view)}</th>
     <td class="desk spark-cell">${renderSpark(row.series.map((value) => BigInt(value ?? "0")))}</td>
     <td class="num desk">${formatCount(sums.requests)}</td><td class="num desk">${formatShare(sums.spentPicoUsd, BigInt(usage.totals.spent_pico_usd))}</td>
-    <td class="num">${renderUsd(sums.spentPicoUsd)}${sums.planUsagePicoUsd === 0n ? "" : html`<span class="sub phone">${renderUsd(sums.planUsagePicoUsd)} plan</span>`}</td><td class="num desk">${sums.planUsagePicoUsd === 0n ? UNKNOWN : renderUsd(sums.planUsagePicoUsd)}</td>
+    <td class="num">${renderSum("spent", row.totals)}${sums.planUsagePicoUsd === 0n ? "" : html`<span class="sub phone">${renderUsd(sums.planUsagePicoUsd)} plan</span>`}</td><td class="num desk">${isUnpriced ? UNKNOWN : renderUsd(sums.planUsagePicoUsd)}</td>
     <td class="num desk quiet">${before === null ? "" : formatChange(now, before)}</td></tr>`;
 }
 
@@ -81,7 +83,7 @@ function renderBranches({ key, cells, other_values }: Row, view: UsageView): Htm
   const amount = ({ totals }: Pick<Row, "totals">) =>
     totals.spent_pico_usd === "0" && totals.plan_usage_pico_usd !== "0"
       ? html`${renderUsd(BigInt(totals.plan_usage_pico_usd))} plan`
-      : renderUsd(BigInt(totals.spent_pico_usd));
+      : renderSum("spent", totals);
   return html`<span class="sub">${shown.map(
     (cell, n) =>
       html`${n > 0 ? " · " : ""}${cell.other_values === null ? html`<a href="${usagePageHref(view, EXPLORE_VIEW, withFilter(query, "branch", cell.key))}"><bdi>${cell.label}</bdi></a>` : cell.label} ${amount(cell)}`,

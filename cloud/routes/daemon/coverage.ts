@@ -30,7 +30,7 @@ export const coverageHandlers = {
       return problem("wrong_shape", { errors: [{ field: "tz", problem: "must be a time zone" }] });
     const buckets = cutCoverageTime({ from, to }, zone);
     const [machines, sums] = await Promise.all([
-      readCoverage(parts.db, workspace.workspaceId, { from, to }, "all"),
+      readCoverage(parts.db, workspace.workspaceId, { from, to }),
       sumCoverageBuckets(parts.db, workspace.workspaceId, buckets),
     ]);
     const stopped = findStopped(machines, { from, to });

@@ -5,7 +5,7 @@ import { USAGE_DIMENSIONS } from "../../../core/wire/usage.ts";
 import { readSavedQuery } from "../../../pages/saved-view.ts";
 import { problem } from "../../http/problem.ts";
 import { newId } from "../../new-id.ts";
-import { isCloudDimension } from "../../store/reads/usage-data.ts";
+import { isCloudDimension } from "../../store/reads/usage-sources.ts";
 import {
   canChangeView,
   changeSavedView,

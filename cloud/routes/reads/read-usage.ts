@@ -1,4 +1,3 @@
-import { summariseCoverage } from "../../../core/metering/coverage/coverage-summary.ts";
 import { measureStoppedMs } from "../../../core/metering/coverage/running-times.ts";
 import { REPEATS_SEARCHED, savingsQuery } from "../../../core/pricing/savings/answer-savings.ts";
 import { answerUsage, type UsageData } from "../../../core/pricing/view/usage-answer.ts";
@@ -11,6 +10,7 @@ import {
 import type { UsageQuery } from "../../../core/pricing/view/usage-query.ts";
 import {
   answerForecast,
+  answerSeries,
   listValues,
   planForecast,
   valuesQuery,
@@ -20,28 +20,31 @@ import { findZone } from "../../../core/values/zone.ts";
 import type { SavingsAnswer } from "../../../core/wire/savings.ts";
 import type { UsageAnswer, UsageDimension, UsageForecast, UsageValues } from "../../../core/wire/usage.ts";
 import { readSavings } from "../../../pages/read-savings.ts";
+import type { OverviewParts, OverviewQueries } from "../../../pages/usage-host.ts";
 import type { ProblemCode } from "../../http/problem.ts";
 import type { CloudParts } from "../../ports.ts";
-import {
-  findStopped,
-  readCoverage,
-  type StoredCoverage,
-  sumCounts,
-  sumMachines,
-} from "../../store/reads/coverage.ts";
+import { readFleetCoverage } from "../../store/reads/fleet-coverage.ts";
+import type { ReadTransaction } from "../../store/reads/read-scope.ts";
+import { inReadScope } from "../../store/reads/read-scope.ts";
 import { findRepeats } from "../../store/reads/savings.ts";
 import {
   countUnsummedDays,
-  isCloudDimension,
   readUsageData,
-  sourceOf,
+  readUsageEach,
+  readUsageSeries,
 } from "../../store/reads/usage-data.ts";
-import { readMachineNames } from "../../store/reads/usage-reports.ts";
+import { machineNamesIn } from "../../store/reads/usage-reports.ts";
+import { isCloudDimension, sourceOf } from "../../store/reads/usage-sources.ts";
 import type { Span } from "../../store/reads/usage-spans.ts";
 import type { WorkspaceAccess } from "../../store/workspaces.ts";
 import { readNames } from "./read-names.ts";
 import { reachOf } from "./read-period.ts";
 import { MAX_UNSUMMED_PERIOD_MS } from "./reports.ts";
+
+/** What usage is read from. */
+type UsageParts = Pick<CloudParts, "db" | "clock" | "accounts">;
+
+const scopeOf = ({ workspaceId }: WorkspaceAccess) => ({ workspaceId });
 
 /** Within a day of clock changes, a month of days may be an hour longer. */
 const SLACK_MS = 86_400_000;
@@ -51,41 +54,152 @@ export type CloudUsageResult<Answer> =
   | { readonly ok: true; readonly value: Answer }
   | { readonly ok: false; readonly code: ProblemCode; readonly detail: string; readonly field?: string };
 
-/**
- * Answers a usage query. A period is cut at the retention floor, as that of an overview. The coverage is null if it is not asked for, as
- * in one of several answers about one period.
- */
+/** How much of the coverage an answer has: nothing, as one of several answers about a period; its sums; or also what was missed by kind. */
+export type CoverageDepth = "none" | "sums" | "whole";
+
+/** Answers a usage query. A period is cut at the retention floor, as that of an overview. */
 export async function readUsageAnswer(
-  parts: CloudParts,
+  parts: UsageParts,
   workspace: WorkspaceAccess,
   query: UsageQuery,
-  { withCoverage = true } = {},
+  depth: CoverageDepth = "whole",
 ): Promise<CloudUsageResult<UsageAnswer>> {
-  const read = await readPlan(parts, workspace, planUsage(query, factsOf(parts, workspace, query)));
-  if (!read.ok) return read;
-  const { plan, data, nameOf } = read.value;
-  if (!withCoverage) return { ok: true, value: answerUsage(plan, { ...data, coverage: null }, { nameOf }) };
+  const checked = await checkPlan(parts, workspace, planUsage(query, factsOf(parts, workspace, query)));
+  if (!checked.ok) return checked;
+  const plan = checked.value;
   const { period, buckets } = plan;
-  const detail = buckets.length === 0 ? "missing" : "running";
-  const machines = await readCoverage(parts.db, workspace.workspaceId, period, detail);
-  const coverage = sumCoverage(machines);
-  const stopped = findStopped(machines, period);
+  const { data, names, fleet } = await inReadScope(parts.db, scopeOf(workspace), async (trx) => {
+    const data = await readUsageData(trx, workspace.workspaceId, plan);
+    const names = await readMachineNames(trx, workspace, plan, [data]);
+    const coverageParts = { withMissing: depth === "whole", withStopped: buckets.length > 0 };
+    const fleet =
+      depth === "none" ? null : await readFleetCoverage(trx, workspace.workspaceId, period, coverageParts);
+    return { data, names, fleet };
+  });
+  const nameOf = await createNameOf(parts, plan, [data], names);
+  if (fleet === null) return { ok: true, value: answerUsage(plan, { ...data, coverage: null }, { nameOf }) };
+  const { stopped, ...coverage } = fleet;
   const stoppedMs = stopped === null ? null : measureStoppedMs(stopped, buckets);
   return { ok: true, value: answerUsage(plan, { ...data, coverage, stoppedMs }, { nameOf }) };
 }
 
 /** Reads the coverage of a period over all machines. */
-export const readPeriodCoverage = async ({ db }: CloudParts, workspaceId: string, { from, to }: Span) =>
-  sumCoverage(await readCoverage(db, workspaceId, { from, to }, "missing"));
+export const readPeriodCoverage = ({ db }: Pick<UsageParts, "db">, workspaceId: string, { from, to }: Span) =>
+  inReadScope(db, { workspaceId }, (trx) =>
+    readFleetCoverage(trx, workspaceId, { from, to }, { withMissing: false, withStopped: false }),
+  );
 
-const sumCoverage = (machines: readonly StoredCoverage[]) => ({
-  ...sumMachines(machines),
-  missing: [...summariseCoverage(sumCounts(machines)).missing],
-});
+/** Answers a query by several dimensions, each on its own, without buckets and coverage. */
+export async function readUsageBreakdowns(
+  parts: UsageParts,
+  workspace: WorkspaceAccess,
+  query: UsageQuery,
+  dimensions: readonly UsageDimension[],
+): Promise<CloudUsageResult<readonly UsageAnswer[]>> {
+  const checked = await planBreakdowns(parts, workspace, query, dimensions);
+  if (!checked.ok) return checked;
+  const read = await inReadScope(parts.db, scopeOf(workspace), (trx) =>
+    readBreakdowns(trx, workspace, checked.value),
+  );
+  return { ok: true, value: await answerBreakdowns(parts, checked.value, read) };
+}
+
+/** Plans a query by each of some dimensions. */
+async function planBreakdowns(
+  parts: UsageParts,
+  workspace: WorkspaceAccess,
+  query: UsageQuery,
+  dimensions: readonly UsageDimension[],
+): Promise<CloudUsageResult<readonly UsagePlan[]>> {
+  const plans: UsagePlan[] = [];
+  for (const by of dimensions) {
+    const own = { ...query, by, thenBy: null, bucket: "none" } as const;
+    const checked = await checkPlan(parts, workspace, planUsage(own, factsOf(parts, workspace, own)));
+    if (!checked.ok) return checked;
+    plans.push(checked.value);
+  }
+  return { ok: true, value: plans };
+}
+
+const dimensionsOf = (plans: readonly UsagePlan[]): UsageDimension[] =>
+  plans.flatMap(({ query }) => query.by ?? []);
+
+async function readBreakdowns(
+  trx: ReadTransaction,
+  workspace: WorkspaceAccess,
+  plans: readonly UsagePlan[],
+): Promise<BreakdownsRead> {
+  const [plan] = plans;
+  const data =
+    plan === undefined ? [] : await readUsageEach(trx, workspace.workspaceId, plan, dimensionsOf(plans));
+  const at = dimensionsOf(plans).indexOf("machine");
+  const [ofMachines, byMachine] = [data[at], plans[at]];
+  const names =
+    ofMachines === undefined || byMachine === undefined
+      ? new Map<string, string>()
+      : await readMachineNames(trx, workspace, byMachine, [ofMachines]);
+  return { data, names };
+}
+
+interface BreakdownsRead {
+  readonly data: readonly Omit<UsageData, "coverage">[];
+  readonly names: ReadonlyMap<string, string>;
+}
+
+async function answerBreakdowns(
+  parts: UsageParts,
+  plans: readonly UsagePlan[],
+  { data, names }: BreakdownsRead,
+): Promise<readonly UsageAnswer[]> {
+  return await Promise.all(
+    plans.map(async (plan, at) => {
+      const own = data[at] ?? { groups: [], buckets: [], compared: [], comparedBuckets: [] };
+      const nameOf = await createNameOf(parts, plan, [own], names);
+      return answerUsage(plan, { ...own, coverage: null }, { nameOf });
+    }),
+  );
+}
+
+/** What the overview shows besides its own answer, from one transaction. A part whose query is refused is empty or null. */
+export async function readOverviewParts(
+  parts: UsageParts,
+  workspace: WorkspaceAccess,
+  { breakdowns, forecast, year, hours }: OverviewQueries,
+  dimensions: readonly UsageDimension[],
+): Promise<OverviewParts> {
+  const check = async (query: UsageQuery, plan = planUsage) => {
+    const checked = await checkPlan(parts, workspace, plan(query, factsOf(parts, workspace, query)));
+    return checked.ok ? checked.value : null;
+  };
+  const planned = await planBreakdowns(parts, workspace, breakdowns, dimensions);
+  const byDimension = planned.ok ? planned.value : [];
+  const plans = {
+    forecast: forecast === null ? null : await check(forecast, planForecast),
+    year: await check(year),
+    hours: await check(hours),
+  };
+  const read = await inReadScope(parts.db, scopeOf(workspace), async (trx) => {
+    const series = async (plan: UsagePlan | null) =>
+      plan === null ? null : { plan, data: await readUsageSeries(trx, workspace.workspaceId, plan) };
+    return {
+      breakdowns: await readBreakdowns(trx, workspace, byDimension),
+      forecast: await series(plans.forecast),
+      year: await series(plans.year),
+      hours: await series(plans.hours),
+    };
+  });
+  const seriesOf = (each: typeof read.year) => (each === null ? null : answerSeries(each.plan, each.data));
+  return {
+    breakdowns: await answerBreakdowns(parts, byDimension, read.breakdowns),
+    forecast: read.forecast === null ? null : answerForecast(read.forecast.plan, read.forecast.data),
+    year: seriesOf(read.year),
+    hours: seriesOf(read.hours),
+  };
+}
 
 /** Lists the values of a dimension among the requests of a query's period and filters. */
 export async function readUsageValues(
-  parts: CloudParts,
+  parts: UsageParts,
   workspace: WorkspaceAccess,
   query: UsageQuery,
   dimension: UsageDimension,
@@ -94,13 +208,17 @@ export async function readUsageValues(
   const planned = planUsage(valuesQuery(query, dimension), factsOf(parts, workspace, query));
   const read = await readPlan(parts, workspace, planned);
   if (!read.ok) return read;
-  const { data, nameOf } = read.value;
+  const { plan, data } = read.value;
+  const names = await inReadScope(parts.db, scopeOf(workspace), (trx) =>
+    readMachineNames(trx, workspace, plan, [data]),
+  );
+  const nameOf = await createNameOf(parts, plan, [data], names);
   return { ok: true, value: listValues(dimension, data, text, { nameOf }) };
 }
 
 /** Estimates the metric of a query for this month. */
 export async function readUsageForecast(
-  parts: CloudParts,
+  parts: UsageParts,
   workspace: WorkspaceAccess,
   query: UsageQuery,
 ): Promise<CloudUsageResult<UsageForecast>> {
@@ -116,13 +234,13 @@ export async function readSavingsAnswer(
 ): Promise<CloudUsageResult<SavingsAnswer>> {
   const { workspaceId } = workspace;
   const planned = planUsage(savingsQuery(query), factsOf(parts, workspace, query, "optimisation"));
-  const checked = await checkPlan(parts, workspaceId, planned);
+  const checked = await checkPlan(parts, workspace, planned);
   if (!checked.ok) return checked;
   const plan = checked.value;
   const { book } = await parts.rates.current();
   const value = await readSavings({
     plan,
-    read: (each) => readUsageData(parts.db, workspaceId, each),
+    read: (each) => inReadScope(parts.db, scopeOf(workspace), (trx) => readUsageData(trx, workspaceId, each)),
     findRepeats: () => findRepeats(parts.db, workspaceId, plan, REPEATS_SEARCHED),
     book,
   });
@@ -131,7 +249,7 @@ export async function readSavingsAnswer(
 
 /** Returns what a plan depends on: the zone of the query (default: UTC) and the retention floor of an endpoint. */
 function factsOf(
-  { clock }: CloudParts,
+  { clock }: Pick<UsageParts, "clock">,
   workspace: WorkspaceAccess,
   { tz }: UsageQuery,
   endpoint: ReadEndpoint = "overview",
@@ -145,25 +263,26 @@ function factsOf(
 interface ReadPlan {
   readonly plan: UsagePlan;
   readonly data: Omit<UsageData, "coverage">;
-  readonly nameOf: (dimension: UsageDimension, key: string) => string | null;
 }
 
 async function readPlan(
-  parts: CloudParts,
-  { workspaceId }: WorkspaceAccess,
+  parts: UsageParts,
+  workspace: WorkspaceAccess,
   planned: UsagePlanResult,
 ): Promise<CloudUsageResult<ReadPlan>> {
-  const checked = await checkPlan(parts, workspaceId, planned);
+  const checked = await checkPlan(parts, workspace, planned);
   if (!checked.ok) return checked;
   const plan = checked.value;
-  const data = await readUsageData(parts.db, workspaceId, plan);
-  return { ok: true, value: { plan, data, nameOf: await readDisplayNames(parts, workspaceId, plan, data) } };
+  const data = await inReadScope(parts.db, scopeOf(workspace), (trx) =>
+    readUsageData(trx, workspace.workspaceId, plan),
+  );
+  return { ok: true, value: { plan, data } };
 }
 
 /** Refuses a plan that the cloud has no dimension for, or that would read too many single requests. */
 async function checkPlan(
-  { db }: CloudParts,
-  workspaceId: string,
+  { db }: Pick<UsageParts, "db">,
+  { workspaceId }: WorkspaceAccess,
   planned: UsagePlanResult,
 ): Promise<CloudUsageResult<UsagePlan>> {
   if (!planned.ok) {
@@ -193,24 +312,39 @@ async function checkPlan(
   return { ok: true, value: plan };
 }
 
-/** Reads the names of machines and people that an answer shows. */
-async function readDisplayNames(
-  parts: CloudParts,
-  workspaceId: string,
-  { query }: UsagePlan,
-  { groups, compared }: Pick<UsageData, "groups" | "compared">,
-): Promise<ReadPlan["nameOf"]> {
-  const keysOf = (dimension: UsageDimension) => [
-    ...new Set(
-      [...groups, ...compared].flatMap(({ by, thenBy }) => [
+/** Returns the keys of a dimension in what was read. */
+const keysOf = (dimension: UsageDimension, { query }: UsagePlan, read: readonly GroupsRead[]): string[] => [
+  ...new Set(
+    read
+      .flatMap(({ groups, compared }) => [...groups, ...compared])
+      .flatMap(({ by, thenBy }) => [
         ...(query.by === dimension && by !== null ? [by] : []),
         ...(query.thenBy === dimension && thenBy !== null ? [thenBy] : []),
       ]),
-    ),
-  ];
+  ),
+];
+
+type GroupsRead = Pick<UsageData, "groups" | "compared">;
+
+/** Reads the names of the machines that an answer shows. */
+const readMachineNames = (
+  trx: ReadTransaction,
+  { workspaceId }: WorkspaceAccess,
+  plan: UsagePlan,
+  read: readonly GroupsRead[],
+) => machineNamesIn(trx, workspaceId, keysOf("machine", plan, read));
+
+/** Returns the names of machines, and of the people that an answer shows. */
+async function createNameOf(
+  parts: Pick<UsageParts, "accounts">,
+  plan: UsagePlan,
+  read: readonly GroupsRead[],
+  machines: ReadonlyMap<string, string>,
+): Promise<(dimension: UsageDimension, key: string) => string | null> {
+  const people = await readNames(parts.accounts, keysOf("person", plan, read));
   const names: Partial<Record<UsageDimension, ReadonlyMap<string, string>>> = {
-    machine: await readMachineNames(parts.db, workspaceId, keysOf("machine")),
-    person: await readNames(parts.accounts, keysOf("person")),
+    machine: machines,
+    person: people,
   };
   return (dimension, key) => names[dimension]?.get(key) ?? null;
 }

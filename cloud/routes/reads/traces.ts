@@ -8,7 +8,7 @@ import { isUuid } from "../../../core/values/uuid.ts";
 import { problem } from "../../http/problem.ts";
 import type { OrRefusal } from "../../http/read-payload.ts";
 import { findTrace, isListId, listTraces, MAX_SORTED_PERIOD_MS } from "../../store/reads/traces.ts";
-import { isCloudDimension } from "../../store/reads/usage-data.ts";
+import { isCloudDimension } from "../../store/reads/usage-sources.ts";
 import type { ApiCall, ApiHandlers } from "../api-call.ts";
 import { createPaging } from "./paging.ts";
 import { readNames } from "./read-names.ts";

@@ -5,7 +5,7 @@ import { parseUsageQuery, type UsageQuery } from "../../../core/pricing/view/usa
 import { USAGE_DIMENSIONS } from "../../../core/wire/usage.ts";
 import { problem } from "../../http/problem.ts";
 import type { OrRefusal } from "../../http/read-payload.ts";
-import { isCloudDimension } from "../../store/reads/usage-data.ts";
+import { isCloudDimension } from "../../store/reads/usage-sources.ts";
 import type { ApiHandlers } from "../api-call.ts";
 import {
   type CloudUsageResult,

@@ -1,5 +1,4 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
-import type { CoverageKind, CoverageTotal } from "../../../core/metering/coverage/coverage-kinds.ts";
 import { type CoverageState, findCoverageState } from "../../../core/metering/coverage/fleet-coverage.ts";
 import {
   findSharedStoppedTimes,
@@ -10,7 +9,7 @@ import { DAY_MS, type Millis } from "../../../core/values/time.ts";
 import { formatCalendarDate, formatInstant } from "../../../core/wire/instant.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import type { CloudSchema } from "../schema.ts";
-import { inReadScope } from "./read-scope.ts";
+import { inReadScope, type ReadTransaction } from "./read-scope.ts";
 import type { Span } from "./usage-spans.ts";
 
 /** A counter of a machine, and the hour in which it last went up. */
@@ -20,8 +19,8 @@ export interface KindCount {
   readonly lastSeenAt: Millis;
 }
 
-/** The coverage of one machine in a period. */
-export interface StoredCoverage {
+/** How many calls of one machine were metered in a period. */
+export interface MachineSums {
   readonly machineId: string;
   readonly name: string;
   readonly state: CoverageState;
@@ -29,24 +28,25 @@ export interface StoredCoverage {
   readonly queued: number | null;
   readonly metered: number;
   readonly seen: number;
+  /** Whether it had requests whose coverage is not known. */
+  readonly isUnknown: boolean;
+}
+
+/** The coverage of one machine in a period. */
+export interface StoredCoverage extends MachineSums {
   readonly counts: readonly KindCount[];
   /** When its daemon did not run, though it had run before. */
   readonly stopped: readonly RunningTime[];
   /** When its daemon ran. */
   readonly runs: readonly RunningTime[];
-  /** Whether it had requests whose coverage is not known. */
-  readonly isUnknown: boolean;
 }
-
-/** What is read of each machine: everything, what the sums lack, or this with the running times. */
-export type CoverageDetail = "all" | "missing" | "running";
 
 /** Returns the metered calls in tenths of a percent of the seen ones, rounded down; null if none was seen. */
 export const permilleOf = (metered: number, seen: number): number | null =>
   seen === 0 ? null : Math.floor((metered / seen) * 1000);
 
 /** Adds up the machines that stated their coverage, and counts those whose coverage is not known. */
-export function sumMachines(machines: readonly StoredCoverage[]) {
+export function sumMachines(machines: readonly MachineSums[]) {
   const metered = machines.reduce((sum, each) => sum + each.metered, 0);
   const seen = machines.reduce((sum, each) => sum + each.seen, 0);
   return {
@@ -56,19 +56,6 @@ export function sumMachines(machines: readonly StoredCoverage[]) {
     unknown_machines: machines.filter(({ isUnknown }) => isUnknown).length,
   };
 }
-
-/** Adds up the counters of all machines. They name no host. */
-export const sumCounts = (machines: readonly Pick<StoredCoverage, "counts">[]): CoverageTotal[] =>
-  [
-    ...Map.groupBy(
-      machines.flatMap(({ counts }) => counts),
-      ({ kind }) => kind,
-    ),
-  ].map(([kind, own]) => ({
-    host: null,
-    kind: kind as CoverageKind,
-    count: own.reduce((sum, { count }) => sum + count, 0),
-  }));
 
 /** Returns when no machine ran, the earliest first; null if that is not known of all machines with requests. */
 export const findStopped = (machines: readonly StoredCoverage[], span: Span): RunningTime[] | null =>
@@ -87,7 +74,7 @@ export async function sumCoverageBuckets(
 ): Promise<readonly { readonly metered: number; readonly seen: number }[]> {
   const [first, last] = [buckets[0], buckets.at(-1)];
   if (first === undefined || last === undefined) return [];
-  const starts = sql.join(buckets.map(({ from }) => sql`${formatInstant(from)}::timestamptz`));
+  const starts = `{${buckets.map(({ from }) => formatInstant(from)).join(",")}}`;
   const parts = ofPeriod(
     workspaceId,
     { from: first.from, to: last.to },
@@ -99,8 +86,9 @@ export async function sumCoverageBuckets(
   );
   const { rows } = await inReadScope(db, { workspaceId }, (trx) =>
     sql<{ bucket: number; metered: string; seen: string }>`
-      select width_bucket(at, array[${starts}]) as bucket, sum(metered) as metered, sum(seen) as seen
-      from (${parts}) as parts group by 1`.execute(trx),
+      select width_bucket(at, (select ${starts}::text::timestamptz[])) as bucket, sum(metered) as metered, sum(seen) as seen
+      from (select at, sum(metered) as metered, sum(seen) as seen from (${parts}) as parts group by at) as times
+      group by 1`.execute(trx),
   );
   const sums = new Map(rows.map((row) => [row.bucket - 1, row]));
   return buckets.map((_, at) => ({
@@ -109,41 +97,51 @@ export async function sumCoverageBuckets(
   }));
 }
 
-/** Reads the coverage of a workspace's machines in a period, by name. With `missing`, there are no running and no stopped times. */
+/** Reads the coverage of each of a workspace's machines in a period, by name. */
 export async function readCoverage(
   db: CloudDatabase,
   workspaceId: string,
   span: Span,
-  detail: CoverageDetail,
 ): Promise<readonly StoredCoverage[]> {
   return await inReadScope(db, { workspaceId }, async (trx) => {
-    const machines = (await readMachines(trx, workspaceId)).map((machine) => ({
+    const machines = await readMachineSums(trx, workspaceId, span);
+    const counts = await readCounts(trx, workspaceId, span);
+    const runs = await readRuns(trx, workspaceId, span);
+    return machines.map((machine) => ({
       ...machine,
-      state: findCoverageState(machine, span.to),
+      counts: counts.get(machine.machineId) ?? [],
+      runs: runs.get(machine.machineId) ?? [],
+      stopped: findStoppedTimes(runs.get(machine.machineId) ?? [], span),
     }));
-    const sums = await readSums(trx, workspaceId, span);
-    const counts = await readCounts(trx, workspaceId, span, detail);
-    const runs =
-      detail === "missing" ? new Map<string, RunningTime[]>() : await readRuns(trx, workspaceId, span);
-    const silent = machines.filter(({ state, lastSeenAt }) => state !== "current" && lastSeenAt !== null);
-    const lastDays = await readLastDays(
-      trx,
-      workspaceId,
-      span,
-      silent.map(({ machineId }) => machineId),
-    );
-    return machines.map(({ lastSeenAt: _, ...machine }) => {
-      const { machineId, reportedAt } = machine;
-      const lastDay = lastDays.get(machineId);
-      return {
-        ...machine,
-        ...(sums.get(machineId) ?? { metered: 0, seen: 0 }),
-        counts: counts.get(machineId) ?? [],
-        runs: runs.get(machineId) ?? [],
-        stopped: findStoppedTimes(runs.get(machineId) ?? [], span),
-        isUnknown: lastDay !== undefined && lastDay >= formatCalendarDate(reportedAt ?? 0),
-      };
-    });
+  });
+}
+
+/** Reads the sums of each machine, by name, and whether they lack any requests. */
+export async function readMachineSums(
+  trx: ReadTransaction,
+  workspaceId: string,
+  span: Span,
+): Promise<readonly MachineSums[]> {
+  const machines = (await readMachines(trx, workspaceId)).map((machine) => ({
+    ...machine,
+    state: findCoverageState(machine, span.to),
+  }));
+  const sums = await readSums(trx, workspaceId, span);
+  const silent = machines.filter(({ state, lastSeenAt }) => state !== "current" && lastSeenAt !== null);
+  const lastDays = await readLastDays(
+    trx,
+    workspaceId,
+    span,
+    silent.map(({ machineId }) => machineId),
+  );
+  return machines.map(({ lastSeenAt: _, ...machine }) => {
+    const { machineId, reportedAt } = machine;
+    const lastDay = lastDays.get(machineId);
+    return {
+      ...machine,
+      ...(sums.get(machineId) ?? { metered: 0, seen: 0 }),
+      isUnknown: lastDay !== undefined && lastDay >= formatCalendarDate(reportedAt ?? 0),
+    };
   });
 }
 
@@ -176,7 +174,7 @@ const dayOf = (at: Millis): Millis => Math.floor(at / DAY_MS) * DAY_MS;
  * SQL for the rows of `coverage_days` for the whole UTC days of a period, and of `coverage_hours` before and after them. `ofDays` and
  * `ofHours` select from them, up to the `where`, in which the table is `h`; `filter` follows. All rows are of hours if not `useDays`.
  */
-function ofPeriod(
+export function ofPeriod(
   workspaceId: string,
   { from, to }: Span,
   { ofDays, ofHours, filter = "", useDays = true }: PeriodRows,
@@ -191,7 +189,7 @@ function ofPeriod(
     union all ${hours({ from: end, to })}`;
 }
 
-interface PeriodRows {
+export interface PeriodRows {
   readonly ofDays: string;
   readonly ofHours: string;
   readonly filter?: string;
@@ -210,18 +208,17 @@ async function readSums(trx: Transaction<CloudSchema>, workspaceId: string, span
   );
 }
 
-async function readCounts(
+export async function readCounts(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   span: Span,
-  detail: CoverageDetail,
 ): Promise<ReadonlyMap<string, KindCount[]>> {
   const parts = ofPeriod(workspaceId, span, {
     ofDays: `select h.machine_id, c.kind, (c.value ->> 'count')::bigint as count, c.value ->> 'hour' as hour
       from coverage_days h cross join lateral jsonb_each(h.counts) as c (kind, value)`,
     ofHours: `select h.machine_id, c.kind, c.count::bigint, to_char(h.hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
       from coverage_hours h cross join lateral jsonb_each_text(h.counts) as c (kind, count)`,
-    filter: detail === "all" ? "and h.counts <> '{}'::jsonb" : "and h.seen > h.metered",
+    filter: "and h.counts <> '{}'::jsonb",
   });
   const { rows } = await sql<{ machine_id: string; kind: string; count: string; hour: Millis }>`
     select machine_id, kind, sum(count) as count, max(hour)::timestamptz as hour from (${parts}) as parts
@@ -235,20 +232,30 @@ async function readCounts(
   return counts;
 }
 
-/** Reads the running times that overlap the period, by machine, with the last instant of those before it and the first of those after. */
-async function readRuns(
-  trx: Transaction<CloudSchema>,
-  workspaceId: string,
-  { from, to }: Span,
-): Promise<ReadonlyMap<string, RunningTime[]>> {
+/**
+ * SQL for the running times that overlap the period, by machine, with the last instant of those before it and the first of those after.
+ */
+export function runsOf(workspaceId: string, { from, to }: Span): RawBuilder<unknown> {
   const [first, last] = [formatInstant(from), formatInstant(to)];
-  const { rows } = await sql<{ machine_id: string; run_from: Millis; run_to: Millis }>`
+  return sql`
     select machine_id, run_from, run_to from daemon_runs where workspace_id = ${workspaceId}::uuid
       and run_to >= ${first}::timestamptz and run_from < ${last}::timestamptz
     union all select machine_id, max(run_to), max(run_to) from daemon_runs where workspace_id = ${workspaceId}::uuid
       and run_to < ${first}::timestamptz group by machine_id
     union all select machine_id, min(run_from), min(run_from) from daemon_runs where workspace_id = ${workspaceId}::uuid
-      and run_from >= ${last}::timestamptz group by machine_id`.execute(trx);
+      and run_from >= ${last}::timestamptz group by machine_id`;
+}
+
+async function readRuns(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  span: Span,
+): Promise<ReadonlyMap<string, RunningTime[]>> {
+  const { rows } = await sql<{
+    machine_id: string;
+    run_from: Millis;
+    run_to: Millis;
+  }>`${runsOf(workspaceId, span)}`.execute(trx);
   const runs = new Map<string, RunningTime[]>();
   for (const { machine_id, run_from, run_to } of rows) {
     const own = runs.get(machine_id) ?? [];
@@ -259,7 +266,7 @@ async function readRuns(
 }
 
 /** Reads the last day of the period on which each of these machines had requests. */
-async function readLastDays(
+export async function readLastDays(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   { from, to }: Span,

@@ -5,7 +5,7 @@ import { MINUTE_MS, type Millis } from "../../../core/values/time.ts";
 import { formatInstant } from "../../../core/wire/instant.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import { inReadScope } from "./read-scope.ts";
-import { matchRequests } from "./usage-data.ts";
+import { matchRequests } from "./usage-sources.ts";
 import type { Span } from "./usage-spans.ts";
 
 /** The requests that began in one minute, and their costs by who pays. */

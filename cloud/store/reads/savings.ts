@@ -17,7 +17,7 @@ import { FAILED } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
 import { inReadScope } from "./read-scope.ts";
 import { readUsage, type UsageGroup } from "./usage.ts";
-import { matchRequests } from "./usage-data.ts";
+import { matchRequests } from "./usage-sources.ts";
 import type { Span } from "./usage-spans.ts";
 
 /** Most projects and models that are examined, the costliest first: low costs leave little to save. */

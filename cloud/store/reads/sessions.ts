@@ -7,7 +7,7 @@ import { FAILED } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
 import { inReadScope } from "./read-scope.ts";
 import { selectTraces, type TraceRow } from "./traces.ts";
-import { UNPRICED } from "./usage-data.ts";
+import { UNPRICED } from "./usage-sources.ts";
 import type { Span } from "./usage-spans.ts";
 
 /** A session with the sums of its requests. Sums are texts, since they may exceed a double's integers. */

@@ -8,7 +8,7 @@ import type { CloudDatabase } from "../open-database.ts";
 import type { CloudSchema, RequestRow } from "../schema.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
 import { inReadScope } from "./read-scope.ts";
-import { matchRequests } from "./usage-data.ts";
+import { matchRequests } from "./usage-sources.ts";
 import type { Span } from "./usage-spans.ts";
 
 /** A stored request with its machine's name: the one that people gave it, else the host name. */

@@ -5,7 +5,7 @@ import type { AnalyticsQuery } from "../../../core/wire/queries.ts";
 import type { Analytics, Overview } from "../../../core/wire/reports.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import { NO_MACHINE } from "../rollups.ts";
-import { inReadScope } from "./read-scope.ts";
+import { inReadScope, type ReadTransaction } from "./read-scope.ts";
 import { NO_USAGE, readUsage, type UsageDimension, type UsageGroup } from "./usage.ts";
 import type { Span } from "./usage-spans.ts";
 
@@ -114,14 +114,22 @@ export async function readMachineNames(
   machineIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   if (machineIds.length === 0) return new Map();
-  const rows = await inReadScope(db, { workspaceId }, (trx) =>
-    trx
-      .selectFrom("machines")
-      .select(["machine_id", sql<string>`coalesce(label, hostname)`.as("name")])
-      .where("workspace_id", "=", workspaceId)
-      .where("machine_id", "in", [...machineIds])
-      .execute(),
-  );
+  return await inReadScope(db, { workspaceId }, (trx) => machineNamesIn(trx, workspaceId, machineIds));
+}
+
+/** Reads the names of machines in a transaction. */
+export async function machineNamesIn(
+  trx: ReadTransaction,
+  workspaceId: string,
+  machineIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (machineIds.length === 0) return new Map();
+  const rows = await trx
+    .selectFrom("machines")
+    .select(["machine_id", sql<string>`coalesce(label, hostname)`.as("name")])
+    .where("workspace_id", "=", workspaceId)
+    .where("machine_id", "in", [...machineIds])
+    .execute();
   return new Map(rows.map(({ machine_id, name }) => [machine_id, name]));
 }
 

@@ -37,6 +37,38 @@ export function usageSpans({ from, to }: Span, bucket: "hour" | "day"): UsageSpa
   return { days, hours, rows };
 }
 
+/** The shortest day of a zone, on which clocks go forward by an hour. */
+const SHORTEST_DAY_MS = 23 * HOUR_MS;
+
+/** Returns what buckets with these bounds can be summed from: days, unless a day could belong to three of them. */
+export const spanUnit = (bounds: readonly Millis[]): "hour" | "day" =>
+  bounds.slice(1).every((bound, at) => bound - (bounds[at] ?? 0) >= SHORTEST_DAY_MS) ? "day" : "hour";
+
+/** The hours of UTC days that belong to another bucket than the day. */
+export interface MovedHours {
+  readonly hours: readonly Millis[];
+  /** Whether a day is in the bucket of its first or of its last hour. */
+  readonly dayIsIn: "first" | "last";
+}
+
+/**
+ * Finds the hours that are moved if each of these days is put into one bucket, although it may belong to two: in a zone behind or ahead of
+ * UTC, days begin within a UTC day. Of both ways, it takes the one with fewer hours.
+ */
+export function findMovedHours(days: readonly Span[], bounds: readonly Millis[]): MovedHours {
+  const within = bounds.filter(
+    (bound) => bound % DAY_MS !== 0 && days.some(({ from, to }) => from < bound && bound < to),
+  );
+  const after = within.flatMap((bound) => hoursOf({ from: bound, to: floorTo(bound, DAY_MS) + DAY_MS }));
+  const before = within.flatMap((bound) => hoursOf({ from: floorTo(bound, DAY_MS), to: bound }));
+  return after.length <= before.length
+    ? { hours: after, dayIsIn: "first" }
+    : { hours: before, dayIsIn: "last" };
+}
+
+const hoursOf = ({ from, to }: Span): Millis[] =>
+  Array.from({ length: (to - from) / HOUR_MS }, (_, at) => from + at * HOUR_MS);
+
 /** Splits a period by some of its UTC days: the spans without them, and those within them. */
 export function splitByDays(
   { from, to }: Span,

@@ -142,7 +142,7 @@ function maskOf(columns: UsageSet, set: UsageSet): number {
  * Returns the common table expression `parts`: rows of the rollups, plus or minus the requests at the period's edges. With a
  * dimension of requests, it is all requests of the period.
  */
-export function partsOf({
+function partsOf({
   workspaceId,
   from,
   to,

@@ -1,6 +1,7 @@
 import { addDays, daysBetween } from "../../values/zone.ts";
-import type { UsageDimension, UsageForecast, UsageValues } from "../../wire/usage.ts";
+import type { UsageDimension, UsageForecast, UsageMetric, UsageValues } from "../../wire/usage.ts";
 import { FORECAST_DAYS, forecastMonth } from "./forecast.ts";
+import type { TimeBucket } from "./time-buckets.ts";
 import { labelOfKey, type UsageAnswerOptions, type UsageData } from "./usage-answer.ts";
 import { planUsage, type UsagePlan, type UsagePlanFacts, type UsagePlanResult } from "./usage-plan.ts";
 import type { UsageQuery } from "./usage-query.ts";
@@ -48,6 +49,35 @@ export function planForecast(query: UsageQuery, { now, zone, floor }: UsagePlanF
     { ...query, period: { from, to: null }, compare: "none", bucket: "day", by: null, thenBy: null },
     { now, zone },
   );
+}
+
+/** A metric by time, over all dimensions. */
+export interface UsageSeries {
+  readonly tz: string;
+  readonly metric: UsageMetric;
+  readonly buckets: readonly (TimeBucket & {
+    readonly requests: number;
+    readonly value: bigint;
+    /** For how long no meter ran, in milliseconds; null if it is not known. */
+    readonly stoppedMs: number | null;
+  })[];
+}
+
+/** Turns the buckets that a host has read into the series of the plan's metric. */
+export function answerSeries(
+  { query, zone, buckets }: UsagePlan,
+  { buckets: groups, stoppedMs = null }: Pick<UsageData, "buckets" | "stoppedMs">,
+): UsageSeries {
+  const byBucket = Map.groupBy(groups, ({ bucket }) => bucket);
+  return {
+    tz: zone.name,
+    metric: query.metric,
+    buckets: buckets.map((bucket, at) => {
+      const sums = sumOf((byBucket.get(at) ?? []).map((each) => each.sums));
+      const value = metricOf(sums, query.metric) ?? 0n;
+      return { ...bucket, requests: sums.requests, value, stoppedMs: stoppedMs?.[at] ?? null };
+    }),
+  };
 }
 
 /** Turns what a host has read for `planForecast()` into the estimate. */

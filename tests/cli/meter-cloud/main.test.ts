@@ -294,6 +294,14 @@ describeOnPostgres("meter-cloud's commands", (engine) => {
       (await verify()).stdout,
       /^Costs: NOT INTACT, totals differ: requests in usage_daily at 2026-11-21: machine \S+, user ann, project "web", openai\/gpt-4o\.$/m,
     );
+    await sql`delete from usage_daily`.execute(rig.db);
+    await sql`insert into usage_branches (workspace_id, span_hours, starts_at, project, git_branch, provider, model, requests)
+      select ${workspace.id}::uuid, 24, '2026-11-21T00:00:00Z', 'web', branch, 'openai', 'gpt-4o', requests
+      from (values ('main', 1), ('topic', -1)) as moved (branch, requests)`.execute(rig.db);
+    assert.match(
+      (await verify()).stdout,
+      /^Costs: NOT INTACT, totals differ: requests in usage_branches at 2026-11-21T00:00:00Z: branch "main", project "web", openai\/gpt-4o\.$/m,
+    );
     await rig.close();
   });
 });

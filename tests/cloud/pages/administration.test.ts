@@ -44,6 +44,48 @@ describeOnEngines("the pages of machines and members", (engine) => {
     assert.match(await (await get("/machines")).text(), />connected</);
   });
 
+  it("lists machines by their state, coverage, person and version, a hundred on a page", async () => {
+    const fleet = await rig.addWorkspace({ plan: "business" });
+    const person = await rig.personIn(fleet, "member");
+    const read = async (query: string) => {
+      const answer = await app.request(`/w/${fleet.id}/machines${query}`, {
+        headers: { cookie: `session=${person.token}` },
+      });
+      assert.equal(answer.status, 200, query);
+      return await answer.text();
+    };
+    const count = async (query: string) => [...(await read(query)).matchAll(/<th scope="row"/g)].length;
+    await rig.db
+      .insertInto("machines")
+      .values(
+        Array.from({ length: 120 }, (_, at) => ({
+          workspace_id: fleet.id,
+          machine_id: rig.uuid(),
+          hostname: `machine-${at}`,
+          platform: "linux",
+          daemon_version: at < 3 ? "0.3.9" : "0.4.0",
+          created_at: rig.clock.now(),
+        })),
+      )
+      .execute();
+    assert.equal(await count(""), 100);
+    assert.match(await read(""), /<h2>121 machines<\/h2>.*1 to 100.*cursor=2">Next</s);
+    assert.equal(await count("?cursor=2"), 21);
+    assert.equal(await count("?cursor=99"), 21);
+    assert.equal(await count("?cursor=-1"), 100);
+    assert.equal(await count("?version=0.3.9"), 3);
+    assert.match(await read("?version=0.3.9"), /<h2>3 machines of 121<\/h2>/);
+    assert.equal(await count("?state=no-key&cursor=2"), 20);
+    assert.equal(await count("?coverage=unknown"), 100);
+    assert.match(await read("?coverage=whole"), /No machine matches.*Show all 121 machines/s);
+    assert.equal(await count(`?person=${fleet.userId}`), 1);
+    const file = await read("?version=0.3.9&format=csv");
+    assert.match(file, /^machine_id,hostname,name,platform,daemon_version,/);
+    assert.equal(file.trim().split("\r\n").length, 4);
+    assert.equal(JSON.parse(await read("?format=json")).items.length, 121);
+    assert.equal((await count(`?state=offline`)) + (await count("?state=online")), 1);
+  });
+
   it("a member sees machines and members without forms, and their forms are refused", async () => {
     for (const path of ["/machines", "/members"]) {
       const page = await (await get(path, member)).text();

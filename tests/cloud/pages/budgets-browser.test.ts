@@ -111,10 +111,10 @@ describe("the page of budgets in Chromium", {
     await page.getByRole("alert").getByText("The amount must be written like").waitFor();
     assert.equal(await page.getByLabel("Name").inputValue(), "release");
     await page.getByLabel("Amount").last().fill("5 requests");
-    await page.getByLabel("At 100 %").last().selectOption({ label: "refuse calls" });
+    await page.getByLabel("At 100%").last().selectOption({ label: "refuse calls" });
     await page.getByLabel("Name").press("Enter");
     const row = page.getByRole("row", { name: "release" });
-    await row.getByText("12 requests of 5 requests, 240 %").waitFor();
+    await row.getByText("12 requests of 5 requests, 240%").waitFor();
     await row.getByText("used up, refuses calls").waitFor();
     await row.locator("summary").click();
     await row.getByLabel("Reason").fill("release day");
@@ -123,7 +123,7 @@ describe("the page of budgets in Chromium", {
     await row.locator("summary").click();
     await row.getByLabel("Amount").fill("100 requests");
     await row.getByRole("button", { name: "Save" }).click();
-    await row.getByText("12 requests of 100 requests, 12 %").waitFor();
+    await row.getByText("12 requests of 100 requests, 12%").waitFor();
     await row.locator("summary").click();
     await row.getByRole("button", { name: "Remove" }).click();
     await page.getByRole("heading", { name: "New budget" }).waitFor();

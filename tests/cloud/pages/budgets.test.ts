@@ -81,10 +81,7 @@ describeOnEngines("the page of budgets", (engine) => {
     const at = new Date(START - 60_000).toISOString();
     const records = Array.from({ length: 10 }, () => record(rig.uuid(), { requested_at: at }));
     await rig.call("POST", "/v1/requests/batch", workspace.token, batch(...records));
-    assert.match(
-      await asAdmin.read("/budgets"),
-      /10 requests of 10 requests, 100 %.*used up, refuses calls/s,
-    );
+    assert.match(await asAdmin.read("/budgets"), /10 requests of 10 requests, 100%.*used up, refuses calls/s);
     const send = async (action: string, fields: Record<string, string> = {}) =>
       assert.equal((await asAdmin.post("/budgets", { action, id, ...fields })).status, 303);
     await send("lift", { minutes: "60", reason: "release" });
@@ -94,7 +91,7 @@ describeOnEngines("the page of budgets", (engine) => {
     assert.match(await asAdmin.read("/budgets"), /<td class="quiet">paused</);
     await send("resume");
     await send("change", { ...TERMS, amount: "20 requests", period: "day" });
-    assert.match(await asAdmin.read("/budgets"), /10 requests of 20 requests, 50 %/);
+    assert.match(await asAdmin.read("/budgets"), /10 requests of 20 requests, 50%/);
     await send("remove");
     assert.deepEqual(await items(), []);
   });

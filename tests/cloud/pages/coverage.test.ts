@@ -175,6 +175,21 @@ describeOnEngines("the page of coverage", (engine) => {
     assert.deepEqual(coverage, { metered: 5, seen: 5, permille: 1000, missing: [], unknown_machines: 1 });
   });
 
+  it("is also a file: the calls by time as CSV, and the answer of the API as JSON", async () => {
+    const csv = await get("/coverage?period=7d&format=csv");
+    assert.equal(csv.headers.get("content-disposition"), 'attachment; filename="coverage.csv"');
+    const lines = (await csv.text()).trim().split("\r\n");
+    assert.equal(lines[0], "from,to,metered,missed,seen,stopped_ms,tz");
+    assert.ok(
+      lines.some((line) => /^2026-11-21T10:00:00\.000Z,[^,]+,990,10,1000,0,UTC$/.test(line)),
+      lines.join("\n"),
+    );
+    const answer = await (await get("/coverage?period=7d&format=json")).json();
+    assert.ok(parseWire(coverageSchema, answer).ok);
+    assert.equal((answer as CoverageAnswer).seen, 1_000);
+    assert.match(await read("/coverage?period=7d"), /coverage\?period=7d&amp;format=csv">CSV</);
+  });
+
   it("is for members only", async () => {
     assert.equal((await get("/coverage", await rig.personIn(workspace, "stranger"))).status, 404);
     assert.equal((await app.request(`/w/${workspace.id}/coverage`)).status, 303);

@@ -92,7 +92,7 @@ describeOnEngines("the pages of a workspace's calls", (engine) => {
     const business = await rig.addWorkspace({ plan: "business" });
     const person = await rig.personIn(business, "member");
     const long = await (await get("/audit/requests?sort=cost&period=90d", person, business)).text();
-    assert.match(long, /Only the last 31 days of the period are listed/);
+    assert.match(long, /Only the last 32 days of the period are listed/);
     const api = `/v1/workspaces/${workspace.id}/traces`;
     const ask = async (query: string) => (await rig.call("GET", `${api}?${query}`, member.token)).status;
     const wide = `/v1/workspaces/${business.id}/audit/requests?sort=cost&from=2026-09-01`;

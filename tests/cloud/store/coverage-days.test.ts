@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import fc from "fast-check";
 import { sql } from "kysely";
-import { readCoverage, sumCoverageBuckets } from "../../../cloud/store/reads/coverage.ts";
+import {
+  findStopped,
+  readCoverage,
+  sumCoverageBuckets,
+  sumMachines,
+} from "../../../cloud/store/reads/coverage.ts";
+import { readFleetCoverage, readLastStops, readStops } from "../../../cloud/store/reads/fleet-coverage.ts";
+import { inReadScope } from "../../../cloud/store/reads/read-scope.ts";
 import { resumeTasks } from "../../../cloud/store/resume-tasks.ts";
 import { addTask } from "../../../cloud/store/tasks.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
@@ -90,7 +97,7 @@ describeOnEngines("the sums of coverage by day", (engine) => {
           const from = START - Math.max(one, end) * HOUR_MS - 1;
           const to = START - Math.min(one, end) * HOUR_MS + 1;
           const hours = await readHours(workspace.id, from, to);
-          const machines = await readCoverage(rig.db, workspace.id, { from, to }, "all");
+          const machines = await readCoverage(rig.db, workspace.id, { from, to });
           for (const { machineId, metered, seen, counts } of machines) {
             const own = hours.filter((each) => each.machine_id === machineId);
             const sum = (field: "metered" | "seen") =>
@@ -109,6 +116,46 @@ describeOnEngines("the sums of coverage by day", (engine) => {
             });
             assert.deepEqual(counts, kinds);
           }
+          const missed = machines
+            .flatMap(({ counts }) => counts)
+            .filter(({ kind, count }) => kind === "unknown_path" && count > 0)
+            .reduce((sum, { count }) => sum + count, 0);
+          assert.deepEqual(
+            await inReadScope(rig.db, { workspaceId: workspace.id }, (trx) =>
+              readFleetCoverage(trx, workspace.id, { from, to }, { withMissing: true, withStopped: true }),
+            ),
+            {
+              ...sumMachines(machines),
+              missing: missed === 0 ? [] : [{ kind: "unknown_path", count: missed }],
+              stopped: findStopped(machines, { from, to }),
+            },
+          );
+          const scope = { workspaceId: workspace.id };
+          const stops = machines.flatMap(({ machineId, name, stopped }) =>
+            stopped.map((gap) => ({ machineId, machine: name, ...gap })),
+          );
+          const read = await inReadScope(rig.db, scope, (trx) =>
+            readStops(trx, workspace.id, { from, to }, 3),
+          );
+          assert.deepEqual(read, {
+            times: stops.length,
+            totalMs: stops.reduce((sum, each) => sum + each.to - each.from, 0),
+            latest: stops.toSorted((a, b) => b.from - a.from).slice(0, 3),
+          });
+          const last = await inReadScope(rig.db, scope, (trx) =>
+            readLastStops(
+              trx,
+              workspace.id,
+              { from, to },
+              machines.map(({ machineId }) => machineId),
+            ),
+          );
+          assert.deepEqual(
+            [...last].sort(),
+            machines
+              .flatMap(({ machineId, stopped }) => stopped.slice(-1).map((gap) => [machineId, gap] as const))
+              .sort(),
+          );
           const days = [
             from,
             ...[3, 2, 1].map((day) => Math.floor(to / DAY_MS - day) * DAY_MS).filter((day) => day > from),
@@ -142,7 +189,7 @@ describeOnEngines("the sums of coverage by day", (engine) => {
     });
     const span = { from: START - 5 * 24 * HOUR_MS, to: START };
     const read = async () =>
-      (await readCoverage(rig.db, workspace.id, span, "all")).reduce((sum, { seen }) => sum + seen, 0);
+      (await readCoverage(rig.db, workspace.id, span)).reduce((sum, { seen }) => sum + seen, 0);
     assert.equal(await read(), 14);
     await sql`delete from coverage_days where workspace_id = ${workspace.id}::uuid`.execute(rig.db);
     rig.clock.advance(24 * HOUR_MS);

@@ -116,7 +116,7 @@ describe("the local dashboard", () => {
       { limits: { flush: () => void (flushes += 1) } },
     );
     assert.match(text, /<h2 id="limits-title">Limits<\/h2>/);
-    assert.match(text, /<bdi>5h<\/bdi>[\s\S]*62 %/);
+    assert.match(text, /<bdi>5h<\/bdi>[\s\S]*62%/);
     assert.doesNotMatch(text, /<bdi>1m/);
     assert.equal(flushes, 1);
   });
@@ -153,7 +153,7 @@ describe("the local dashboard", () => {
       return (await pageOf(() => {}, "/limits", { budgets })).text;
     };
     const below = await shown(8n, 0);
-    assert.match(below, /<bdi>my day<\/bdi>[\s\S]*80 %[\s\S]*8 requests of 10 requests/);
+    assert.match(below, /<bdi>my day<\/bdi>[\s\S]*80%[\s\S]*8 requests of 10 requests/);
     assert.match(below, /50 ✓ · 80 ✓ · 100</);
     assert.doesNotMatch(below, /budget lift|could not decide/);
     const used = await shown(10n, 2);

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import fc from "fast-check";
 import { createManualClock } from "../../../../adapters/clock/manual-clock.ts";
-import { parseUsageQuery } from "../../../../core/pricing/view/usage-query.ts";
+import {
+  readOverviewParts,
+  readUsageForecast,
+  readUsageAnswer as usageAnswer,
+} from "../../../../cloud/routes/reads/read-usage.ts";
+import { findWorkspaceAccess } from "../../../../cloud/store/workspaces.ts";
+import { parseUsageQuery, type UsageQuery } from "../../../../core/pricing/view/usage-query.ts";
+import { metricOf, parseSums } from "../../../../core/pricing/view/usage-sums.ts";
 import type { BillingMode, CostSource, RequestRecord } from "../../../../core/values/record.ts";
 import { BILLING_MODES } from "../../../../core/values/record-fields.ts";
 import { parseWire } from "../../../../core/wire/parse.ts";
@@ -64,6 +71,9 @@ const QUERIES = [
   ["period=7d&tz=UTC&metric=tokens&by=provider&compare=none", true],
   [`from=${new Date(START - 50 * HOUR - 1_234_567).toISOString()}&bucket=hour&top=1&by=project&tz=UTC`, true],
   ["period=12m&compare=none&by=model&tz=Europe/Berlin&bucket=month", true],
+  ["period=30d&tz=Australia/Sydney&by=project&then=model", true],
+  ["period=90d&tz=Pacific/Auckland&by=model&metric=tokens&compare=none&bucket=week", true],
+  ["period=30d&tz=America/Los_Angeles&by=branch&compare=none", true],
   ["bucket=none&by=project&project=shop&tz=UTC", true],
   ["period=90d&compare=none&by=project&then=branch&tz=Europe/Berlin", true],
   ["period=12m&compare=none&by=branch&bucket=month&tz=UTC&top=1", true],
@@ -189,6 +199,64 @@ describeOnEngines("usage", (engine) => {
       }),
       { numRuns: propertyRuns(engine.name === "pglite" ? 5 : 6) },
     );
+  });
+
+  it("answers the parts of the overview as each query alone", async () => {
+    const { workspace, send } = await open();
+    const requests = fc.sample(aRequest, { numRuns: 60, seed: 7 });
+    await send(...requests.map(toWire));
+    const access = (await findWorkspaceAccess(rig.db, workspace.userId, workspace.id)) ?? assert.fail();
+    const { parts } = rig;
+    const dimensions = ["project", "machine", "person", "model"] as const;
+    for (const text of [
+      "tz=UTC",
+      "tz=Europe/Berlin&metric=tokens",
+      "tz=America/New_York&branch=main&metric=requests",
+      "tz=Asia/Kathmandu&status=ok",
+    ]) {
+      const { query } = parseUsageQuery(new URLSearchParams(text));
+      const alone = { ...query, by: null, compare: "none" } as const;
+      const queries = {
+        breakdowns: { ...query, top: 2 },
+        forecast: alone,
+        year: { ...alone, period: "30d", bucket: "day" },
+        hours: { ...alone, period: "7d", bucket: "hour" },
+      } as const;
+      const read = await readOverviewParts(parts, access, queries, dimensions);
+      const answer = async (own: UsageQuery) => {
+        const result = await usageAnswer(parts, access, own, "none");
+        return result.ok ? result.value : assert.fail(result.detail);
+      };
+      const breakdowns = dimensions.map((by) => answer({ ...queries.breakdowns, by, bucket: "none" }));
+      // Requests, which one of the dimensions may need, also have what the sums of another one lack.
+      assert.deepEqual(
+        read.breakdowns.map(withoutUnknown),
+        (await Promise.all(breakdowns)).map(withoutUnknown),
+        text,
+      );
+      const forecast = await readUsageForecast(parts, access, alone);
+      assert.deepEqual(read.forecast, forecast.ok ? forecast.value : null, text);
+      for (const [own, series] of [
+        [queries.year, read.year],
+        [queries.hours, read.hours],
+      ] as const) {
+        const { buckets } = await answer(own);
+        const values = buckets.map(({ label, totals }) => [
+          label,
+          totals.requests,
+          metricOf(parseSums(totals), own.metric) ?? 0n,
+        ]);
+        assert.deepEqual(
+          series?.buckets.map(({ label, requests, value }) => [label, requests, value]),
+          values,
+          text,
+        );
+        assert.ok(
+          values.some(([, count]) => count !== 0),
+          text,
+        );
+      }
+    }
   });
 
   it("names machines and people, lists values and estimates the month", async () => {

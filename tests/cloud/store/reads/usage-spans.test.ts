@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { type Span, splitByDays, usageSpans } from "../../../../cloud/store/reads/usage-spans.ts";
+import {
+  findMovedHours,
+  type Span,
+  spanUnit,
+  splitByDays,
+  usageSpans,
+} from "../../../../cloud/store/reads/usage-spans.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -71,6 +77,59 @@ describe("usageSpans()", () => {
         }
       }),
       { numRuns: 500 },
+    );
+  });
+});
+
+describe("spanUnit()", () => {
+  it("is a day unless a day could belong to three buckets", () => {
+    assert.equal(spanUnit([]), "day");
+    assert.equal(spanUnit([at("03-28T23:00"), at("03-29T22:00"), at("04-01T00:00")]), "day");
+    assert.equal(spanUnit([at("03-28T23:00"), at("03-29T21:00")]), "hour");
+  });
+});
+
+describe("findMovedHours()", () => {
+  const days = [{ from: at("11-01T00:00"), to: at("11-04T00:00") }];
+
+  it("moves the hours on the shorter side of where days begin", () => {
+    assert.deepEqual(findMovedHours(days, [at("11-01T22:00"), at("11-02T22:00")]), {
+      hours: [at("11-01T22:00"), at("11-01T23:00"), at("11-02T22:00"), at("11-02T23:00")],
+      dayIsIn: "first",
+    });
+    assert.deepEqual(findMovedHours(days, [at("11-02T02:00")]), {
+      hours: [at("11-02T00:00"), at("11-02T01:00")],
+      dayIsIn: "last",
+    });
+  });
+
+  it("moves none where days begin with UTC days, and none outside of the days", () => {
+    const none = { hours: [], dayIsIn: "first" };
+    assert.deepEqual(findMovedHours(days, [at("11-02T00:00"), at("11-04T05:00"), at("10-31T05:00")]), none);
+    assert.deepEqual(findMovedHours([], [at("11-02T05:00")]), none);
+  });
+
+  // Planted: a day is put into the bucket of its last hour, and the hours after the bound are moved.
+  it("puts each hour into its own bucket", () => {
+    const bucketOf = (bounds: readonly number[], time: number) =>
+      bounds.filter((bound) => bound <= time).length;
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 23 }),
+        fc.array(fc.constantFrom(23, 24, 24, 25, 48), { minLength: 1, maxLength: 6 }),
+        (first, lengths) => {
+          const bounds = [at("11-01T00:00") + first * HOUR];
+          for (const length of lengths) bounds.push((bounds.at(-1) ?? 0) + length * HOUR);
+          const span = { from: at("11-01T00:00"), to: at("11-16T00:00") };
+          const { hours, dayIsIn } = findMovedHours([span], bounds);
+          for (let hour = span.from; hour < span.to; hour += HOUR) {
+            const day = Math.floor(hour / DAY) * DAY;
+            const ofDay = bucketOf(bounds, dayIsIn === "first" ? day : day + DAY - 1);
+            const own = hours.includes(hour) ? bucketOf(bounds, hour) : ofDay;
+            assert.equal(own, bucketOf(bounds, hour));
+          }
+        },
+      ),
     );
   });
 });

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { planUsage } from "../../../../core/pricing/view/usage-plan.ts";
 import { DEFAULT_USAGE_QUERY, parseUsageQuery } from "../../../../core/pricing/view/usage-query.ts";
 import {
   answerForecast,
+  answerSeries,
   listValues,
   MAX_LISTED_VALUES,
   planForecast,
@@ -27,6 +29,42 @@ describe("planForecast()", () => {
     assert.deepEqual(firstDay(Date.UTC(2026, 10, 10, 9)), ["2026-11-11", null]);
     assert.deepEqual(firstDay(zone.startOf("2026-11-10")), ["2026-11-10", null]);
     assert.deepEqual(firstDay(zone.startOf("2026-11-23")), ["2026-11-23", null]);
+  });
+});
+
+describe("answerSeries()", () => {
+  const planned = planUsage(
+    { ...DEFAULT_USAGE_QUERY, period: { from: "2026-11-21", to: "2026-11-23" }, metric: "requests" },
+    { now, zone },
+  );
+  const plan = planned.ok ? planned.plan : assert.fail();
+  const used = (bucket: number, requests: number) => ({
+    ...{ bucket, by: null },
+    sums: { ...emptySums(), requests },
+  });
+
+  it("sums the metric of each bucket, and says for how long no meter ran", () => {
+    const series = answerSeries(plan, {
+      buckets: [used(1, 2), used(1, 3)],
+      stoppedMs: plan.buckets.map((_, at) => at),
+    });
+    assert.deepEqual([series.tz, series.metric], ["Europe/Berlin", "requests"]);
+    assert.deepEqual(
+      series.buckets.slice(0, 2),
+      [
+        { requests: 0, value: 0n, stoppedMs: 0 },
+        { requests: 5, value: 5n, stoppedMs: 1 },
+      ].map((each, at) => ({ ...plan.buckets[at], ...each })),
+    );
+    assert.equal(series.buckets.length, plan.buckets.length);
+  });
+
+  it("does not know for how long no meter ran unless the host does", () => {
+    const { buckets } = answerSeries(plan, { buckets: [] });
+    assert.ok(buckets.every(({ stoppedMs }) => stoppedMs === null));
+    assert.ok(
+      answerSeries(plan, { buckets: [], stoppedMs: [] }).buckets.every(({ stoppedMs }) => stoppedMs === null),
+    );
   });
 });
 
