@@ -98,19 +98,28 @@ describeOnEngines("the sums of budgets", (engine) => {
       for (const unit of ["usd", "tokens", "requests"] as const)
         it(`are exact to the call for ${unit} a ${period} in ${zone}, by subject and machine`, async () => {
           const base = `/v1/workspaces/${workspace.id}/budgets`;
-          for (const [subject, target] of [
+          const ids: string[] = [];
+          const subjects = [
             ["workspace", null],
             ["project", "shop"],
             ["person", workspace.userId],
             ["machine", keys[1]!.machineId],
-          ] as const) {
+          ] as const;
+          for (const [subject, target] of subjects) {
             const body = {
-              ...{ name: "b", subject, target, amount: AMOUNTS[unit], period },
+              ...{ name: subject, subject, target, amount: AMOUNTS[unit], period },
               ...(period !== "total" && { zone }),
             };
-            const { id } = await json(rig.call("POST", base, token, body));
-            const [item] = (await json(rig.call("GET", base, token))).items;
-            const from = Date.parse(item.period_from);
+            ids.push((await json(rig.call("POST", base, token, body))).id);
+          }
+          type Budget = Readonly<Record<string, string>>;
+          const { items }: { items: Budget[] } = await json(rig.call("GET", base, token));
+          const byMachine: Budget[][] = [];
+          for (const { token: key } of keys)
+            byMachine.push((await json(rig.call("GET", "/v1/daemon/budgets", key))).budgets);
+          for (const [subject] of subjects) {
+            const item = items.find(({ name }) => name === subject)!;
+            const from = Date.parse(item.period_from!);
             const matches = (each: (typeof sent)[number]) =>
               each.at >= from &&
               (subject !== "project" || each.project === "shop") &&
@@ -127,19 +136,23 @@ describeOnEngines("the sums of budgets", (engine) => {
             assert.equal(item.spent, `${sum(counted)}`, `${subject} ${zone} ${period}`);
             const unpriced = counted.filter(({ isUnpriced }) => isUnpriced).length;
             assert.equal(item.unpriced_calls, unit === "usd" ? unpriced : 0);
-            for (const [machine, key] of keys.entries()) {
-              const { budgets } = await json(rig.call("GET", "/v1/daemon/budgets", key.token));
+            for (const [machine, budgets] of byMachine.entries()) {
+              const budget = budgets.find(({ name }) => name === subject);
               if (subject === "machine" && machine !== 1) {
-                assert.deepEqual(budgets, []);
+                assert.equal(budget, undefined);
                 continue;
               }
               const isHere = (each: (typeof sent)[number]) => each.machine === machine;
               assert.deepEqual(
-                [budgets[0].here, budgets[0].elsewhere],
+                [budget?.here, budget?.elsewhere],
                 [`${sum(counted.filter(isHere))}`, `${sum(counted.filter((each) => !isHere(each)))}`],
               );
             }
-            await rig.call("DELETE", `${base}/${id}`, token);
           }
+          assert.deepEqual(
+            byMachine.map(({ length }) => length),
+            [3, 4, 3],
+          );
+          for (const id of ids) await rig.call("DELETE", `${base}/${id}`, token);
         });
 });
