@@ -5,12 +5,12 @@ import {
   findStoppedTimes,
   type RunningTime,
 } from "../../../core/metering/coverage/running-times.ts";
-import { DAY_MS, type Millis } from "../../../core/values/time.ts";
+import { DAY_MS, HOUR_MS, type Millis } from "../../../core/values/time.ts";
 import { formatCalendarDate, formatInstant } from "../../../core/wire/instant.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import type { CloudSchema } from "../schema.ts";
 import { inReadScope, type ReadTransaction } from "./read-scope.ts";
-import type { Span } from "./usage-spans.ts";
+import { findMovedHours, type Span, spanUnit } from "./usage-spans.ts";
 
 /** A counter of a machine, and the hour in which it last went up. */
 export interface KindCount {
@@ -75,20 +75,32 @@ export async function sumCoverageBuckets(
   const [first, last] = [buckets[0], buckets.at(-1)];
   if (first === undefined || last === undefined) return [];
   const starts = `{${buckets.map(({ from }) => formatInstant(from)).join(",")}}`;
-  const parts = ofPeriod(
-    workspaceId,
-    { from: first.from, to: last.to },
-    {
-      ofDays: "select h.day::timestamp at time zone 'UTC' as at, h.metered, h.seen from coverage_days h",
-      ofHours: "select h.hour, h.metered, h.seen from coverage_hours h",
-      useDays: buckets.slice(1).every(({ from }) => from % DAY_MS === 0),
-    },
-  );
+  // An hour counts where it begins, so one that a bucket begins within belongs to the bucket before.
+  const bounds = buckets.slice(1).map(({ from }) => Math.ceil(from / HOUR_MS) * HOUR_MS);
+  const span = { from: first.from, to: last.to };
+  const useDays = spanUnit(bounds) === "day";
+  const moved = findMovedHours(useDays ? [daysOf(span)] : [], bounds);
+  const shift = sql.raw(moved.dayIsIn === "first" ? "interval '0'" : "interval '23 hours'");
+  const parts = ofPeriod(workspaceId, span, {
+    ofDays: `select h.day::timestamp at time zone 'UTC' as at, true as is_day, h.metered, h.seen from coverage_days h`,
+    ofHours: "select h.hour, false, h.metered, h.seen from coverage_hours h",
+    useDays,
+  });
+  const hours = `{${moved.hours.map(formatInstant).join(",")}}`;
   const { rows } = await inReadScope(db, { workspaceId }, (trx) =>
     sql<{ bucket: number; metered: string; seen: string }>`
+      with moved as (
+        select hour, sum(metered) as metered, sum(seen) as seen from coverage_hours
+        where workspace_id = ${workspaceId}::uuid and hour = any(${hours}::text::timestamptz[]) group by hour
+      ),
+      times as (
+        select case when is_day then at + ${shift} else at end as at, sum(metered) as metered, sum(seen) as seen
+        from (${parts}) as parts group by 1
+        union all select hour, metered, seen from moved
+        union all select date_trunc('day', hour, 'UTC') + ${shift}, -metered, -seen from moved
+      )
       select width_bucket(at, (select ${starts}::text::timestamptz[])) as bucket, sum(metered) as metered, sum(seen) as seen
-      from (select at, sum(metered) as metered, sum(seen) as seen from (${parts}) as parts group by at) as times
-      group by 1`.execute(trx),
+      from times group by 1`.execute(trx),
   );
   const sums = new Map(rows.map((row) => [row.bucket - 1, row]));
   return buckets.map((_, at) => ({
@@ -170,6 +182,12 @@ async function readMachines(trx: Transaction<CloudSchema>, workspaceId: string) 
 
 const dayOf = (at: Millis): Millis => Math.floor(at / DAY_MS) * DAY_MS;
 
+/** Returns the whole UTC days of a period. Without any, the span is empty. */
+function daysOf({ from, to }: Span): Span {
+  const first = Math.min(dayOf(from + DAY_MS - 1), to);
+  return { from: first, to: Math.max(dayOf(to), first) };
+}
+
 /**
  * SQL for the rows of `coverage_days` for the whole UTC days of a period, and of `coverage_hours` before and after them. `ofDays` and
  * `ofHours` select from them, up to the `where`, in which the table is `h`; `filter` follows. All rows are of hours if not `useDays`.
@@ -179,8 +197,7 @@ export function ofPeriod(
   { from, to }: Span,
   { ofDays, ofHours, filter = "", useDays = true }: PeriodRows,
 ): RawBuilder<unknown> {
-  const first = useDays ? Math.min(dayOf(from + DAY_MS - 1), to) : to;
-  const end = Math.max(dayOf(to), first);
+  const { from: first, to: end } = useDays ? daysOf({ from, to }) : { from: to, to };
   const hours = (span: Span) => sql`${sql.raw(ofHours)} where h.workspace_id = ${workspaceId}::uuid
     and h.hour >= ${formatInstant(span.from)}::timestamptz and h.hour < ${formatInstant(span.to)}::timestamptz ${sql.raw(filter)}`;
   return sql`${sql.raw(ofDays)} where h.workspace_id = ${workspaceId}::uuid

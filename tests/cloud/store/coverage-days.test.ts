@@ -156,19 +156,25 @@ describeOnEngines("the sums of coverage by day", (engine) => {
               .flatMap(({ machineId, stopped }) => stopped.slice(-1).map((gap) => [machineId, gap] as const))
               .sort(),
           );
-          const days = [
-            from,
-            ...[3, 2, 1].map((day) => Math.floor(to / DAY_MS - day) * DAY_MS).filter((day) => day > from),
-          ];
-          const buckets = days.map((day, index) => ({ from: day, to: days[index + 1] ?? to }));
-          const total = (span: { from: number; to: number }, field: "metered" | "seen") =>
-            hours
-              .filter(({ hour }) => hour >= span.from && hour < span.to)
-              .reduce((all, each) => all + Number(each[field]), 0);
-          assert.deepEqual(
-            await sumCoverageBuckets(rig.db, workspace.id, buckets),
-            buckets.map((each) => ({ metered: total(each, "metered"), seen: total(each, "seen") })),
-          );
+          // UTC days, days of zones behind and ahead of UTC, and hours that begin within a bucket.
+          for (const offset of [0, 2, 22, 19, 0.25]) {
+            const days = [
+              from,
+              ...[4, 3, 2, 1]
+                .map((day) => (Math.floor(to / DAY_MS) - day) * DAY_MS + offset * HOUR_MS)
+                .filter((day) => day > from),
+            ];
+            const buckets = days.map((day, index) => ({ from: day, to: days[index + 1] ?? to }));
+            const total = (span: { from: number; to: number }, field: "metered" | "seen") =>
+              hours
+                .filter(({ hour }) => hour >= span.from && hour < span.to)
+                .reduce((all, each) => all + Number(each[field]), 0);
+            assert.deepEqual(
+              await sumCoverageBuckets(rig.db, workspace.id, buckets),
+              buckets.map((each) => ({ metered: total(each, "metered"), seen: total(each, "seen") })),
+              `${offset} h`,
+            );
+          }
         },
       ),
       { numRuns: propertyRuns(engine.name === "pglite" ? 6 : 10) },
