@@ -252,21 +252,21 @@ const PAGE_GOAL_MS = 100;
  * slower.
  */
 const PAGES: readonly (readonly [path: string, mostMs: number])[] = [
-  ["/", 170],
-  ["/?period=12m", 210],
-  ["/?period=12m&tz=Europe/Berlin", 250],
+  ["/", 140],
+  ["/?period=12m", 170],
+  ["/?period=12m&tz=Europe/Berlin", 200],
   ["/now", 100],
   ["/explore", 100],
-  ["/explore?by=branch&period=12m", 140],
+  ["/explore?by=branch&period=12m", 115],
   ["/projects", 100],
-  ["/projects?period=90d", 145],
+  ["/projects?period=90d", 110],
   ["/models", 100],
   ["/requests", 100],
-  ["/sessions", 115],
+  ["/sessions", 100],
   ["/machines", 100],
   ["/people", 100],
-  ["/savings", 110],
-  ["/coverage", 225],
+  ["/savings", 100],
+  ["/coverage", 185],
   ["/limits", 100],
 ];
 const PAGE_ROUNDS = 7;
