@@ -54,6 +54,10 @@ export async function setBudget(context: CommandContext, options: SetBudgetOptio
   const parsed = parseOwnBudget(input, { zone: Intl.DateTimeFormat().resolvedOptions().timeZone });
   if (!parsed.ok) {
     const { key, problem } = parsed;
+    if (key === "name")
+      await withStore(context.home, { readOnly: false, create: true }, async ({ notes }) =>
+        refuseFleetBudget(notes, name),
+      );
     // The problem shows the list as config.toml has it.
     if (key === "thresholds")
       throw new UsageError(
@@ -68,8 +72,7 @@ export async function setBudget(context: CommandContext, options: SetBudgetOptio
     throw new CommandFailure(
       `${budget.name} is set in config.toml. Change it there, or choose another name.`,
     );
-  await withStore(context.home, { readOnly: false, create: true }, async ({ budgets, notes }) => {
-    refuseFleetBudget(notes, budget.name);
+  await withStore(context.home, { readOnly: false, create: true }, async ({ budgets }) => {
     const others = budgets.list().filter((each) => each.name !== budget.name);
     if (others.length + config.budgets.length >= MAX_BUDGETS)
       throw new CommandFailure(
