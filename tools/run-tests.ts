@@ -92,12 +92,17 @@ const AWAITING = [
   "tests/docs/cli.test.ts",
 ];
 
-/** `--test-force-exit` ends a process although its last results are still to be written, so that they would not be reported. */
+/**
+ * `--test-force-exit` ends a process although its last results are still to be written, so that they would not be reported. If the event
+ * loop is empty while a test runs, as with a process that does not keep its parent alive, it never ends the process: a timer prevents that.
+ */
 const BUNDLE_START = [
   'import { createRequire } from "node:module";',
   'import process from "node:process";',
   'import { after, describe } from "node:test";',
   "const require = createRequire(import.meta.url);",
+  "const alive = setInterval(() => {}, 60_000);",
+  "after(() => clearInterval(alive));",
   'after(() => new Promise((resolve) => setImmediate(() => process.stdout.write("", resolve))));',
 ];
 
