@@ -59,6 +59,14 @@ describe("answerSeries()", () => {
     assert.equal(series.buckets.length, plan.buckets.length);
   });
 
+  it("takes a bucket whose tokens are unknown as one without any", () => {
+    const tokens = { ...emptySums().tokens, completion: null };
+    const group = { bucket: 1, by: null, sums: { ...emptySums(), requests: 1, tokens } };
+    const ofTokens = { ...plan, query: { ...plan.query, metric: "output_tokens" as const } };
+    const { buckets } = answerSeries(ofTokens, { buckets: [group] });
+    assert.deepEqual([buckets[1]?.requests, buckets[1]?.value], [1, 0n]);
+  });
+
   it("does not know for how long no meter ran unless the host does", () => {
     const { buckets } = answerSeries(plan, { buckets: [] });
     assert.ok(buckets.every(({ stoppedMs }) => stoppedMs === null));
