@@ -86,7 +86,9 @@ export async function migrateCloud(
   return await db.transaction().execute(async (trx) => {
     // A worker would keep the tables to itself, or refuse to change them.
     if (await isOnWorker(trx)) {
-      if (await hasNothingToRun(trx, migrations)) return [];
+      const isUpToDate =
+        (await hasTable(trx, "cloud_migrations")) && (await listMissing(trx, migrations)).length === 0;
+      if (isUpToDate) return [];
       throw new WorkerError();
     }
     await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK}::bigint)`.execute(trx);
@@ -95,8 +97,7 @@ export async function migrateCloud(
     await sql`create table if not exists cloud_migrations (
       name text primary key, applied_at timestamptz(3) not null
     )`.execute(trx);
-    const applied = new Set(await appliedNames(trx));
-    const missing = migrations.filter(({ name }) => !applied.has(name));
+    const missing = await listMissing(trx, migrations);
     for (const { name, statements } of missing) {
       for (const statement of statements) await sql.raw(statement).execute(trx);
       await trx.insertInto("cloud_migrations").values({ name, applied_at: now }).execute();
@@ -107,25 +108,21 @@ export async function migrateCloud(
   });
 }
 
-async function hasNothingToRun(
-  trx: Transaction<CloudSchema>,
-  migrations: readonly Migration[],
-): Promise<boolean> {
-  if (!(await hasTable(trx, "cloud_migrations"))) return false;
-  const applied = new Set(await appliedNames(trx));
-  return migrations.every(({ name }) => applied.has(name));
-}
-
 /** Whether every migration has run. A server checks this before it accepts requests. */
 export async function isMigrated(
   db: CloudDatabase,
   migrations: readonly Migration[] = CLOUD_MIGRATIONS,
 ): Promise<boolean> {
-  const applied = new Set(await db.transaction().execute(appliedNames));
-  return migrations.every(({ name }) => applied.has(name));
+  const missing = await db.transaction().execute((trx) => listMissing(trx, migrations));
+  return missing.length === 0;
 }
 
-async function appliedNames(trx: Transaction<CloudSchema>): Promise<string[]> {
+/** Lists the migrations that have not run. */
+async function listMissing(
+  trx: Transaction<CloudSchema>,
+  migrations: readonly Migration[],
+): Promise<readonly Migration[]> {
   const rows = await trx.selectFrom("cloud_migrations").select("name").execute();
-  return rows.map(({ name }) => name);
+  const applied = new Set(rows.map(({ name }) => name));
+  return migrations.filter(({ name }) => !applied.has(name));
 }
