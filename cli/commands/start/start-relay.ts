@@ -65,11 +65,17 @@ const PASS_FILE = 8;
 function start(env: Environment, passFile: number | null): ProxyThread {
   const data: ProxyThreadData = { readSystemRoots: true };
   const files = isNode() ? openMemoryFiles<MemoryLogFiles>(MEMORY_LOG_FILES) : null;
-  const passMemory = (fd: number) => passFile !== null && { passMemory: fd };
   if (files === null)
-    return startProxyThread({ ...data, ...passMemory(passFile ?? -1) }, compileCacheEnvironment());
+    return startProxyThread(
+      { ...data, ...(passFile !== null && { passMemory: passFile }) },
+      compileCacheEnvironment(),
+    );
   const relay = new ProcessThread(proxyWorkerUrl(), {
-    data: { ...data, memory: { files: LOG_FILES, daemonPid: process.pid }, ...passMemory(PASS_FILE) },
+    data: {
+      ...data,
+      memory: { files: LOG_FILES, daemonPid: process.pid },
+      ...(passFile !== null && { passMemory: PASS_FILE }),
+    },
     env: compileCacheEnvironment(),
     inheritedFd: inheritedSocket(env) ?? undefined,
     ownedFds: files,
