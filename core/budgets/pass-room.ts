@@ -15,6 +15,9 @@ const AMPLE_PART = 10n;
 
 const PICO_IN_MICRO = 1_000_000n;
 
+/** Rounds pico-USD up to millionths of a USD. */
+export const toMicroUsd = (picoUsd: bigint): number => Number((picoUsd + PICO_IN_MICRO - 1n) / PICO_IN_MICRO);
+
 /**
  * How many calls may be under way without being counted in flight, so that the sum ends above no amount by more than one of them.
  *
@@ -46,7 +49,7 @@ export function passRoom(state: BudgetsState, now: Millis): PassRoom {
     const { unit } = each.active.budget;
     if (unit === "requests") calls = Math.min(calls, Number(room));
     else if (unit === "tokens") tokens = Math.min(tokens, Number(room));
-    else microUsd = Math.min(microUsd, Number((room + PICO_IN_MICRO - 1n) / PICO_IN_MICRO));
+    else microUsd = Math.min(microUsd, toMicroUsd(room));
   }
   return { calls, microUsd, tokens };
 }

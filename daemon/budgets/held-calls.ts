@@ -9,7 +9,7 @@ import { readRequestHead } from "../../core/metering/exchange/head.ts";
 import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import type { CallAttribution, ConnectionAttribution, HeldCallEvents } from "../capture/ports.ts";
-import type { KnownPricing } from "../proxy/call-bounds.ts";
+import { type KnownPricing, placeKey } from "../proxy/call-bounds.ts";
 import type { GateConfig } from "../proxy/call-gate.ts";
 import type { CallQuestion, GateAnswer } from "../proxy/call-question.ts";
 import {
@@ -227,7 +227,7 @@ function notePricing(
   { question: { host, port, turn }, head: { method, target }, route, model, bound }: KnownCall,
 ): void {
   if (turn !== null || model === null || bound.tokens === null) return;
-  const key = `${host}:${port} ${method} ${target} ${model}`;
+  const key = `${placeKey({ host, port, method, target })} ${model}`;
   const known = priced.get(key);
   if (known !== undefined) {
     // To the end.

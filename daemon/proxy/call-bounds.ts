@@ -1,4 +1,5 @@
 import { boundCall, type CallToBound } from "../../core/budgets/bound/bound-call.ts";
+import { toMicroUsd } from "../../core/budgets/pass-room.ts";
 import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
 import type { RateRow } from "../../core/pricing/rates.ts";
 import type { Millis } from "../../core/values/time.ts";
@@ -35,9 +36,8 @@ export const UNKNOWN_BOUND: PassBound = { microUsd: null, tokens: null };
 
 type Place = Pick<KnownPricing, "host" | "port" | "method" | "target">;
 
-const placeKey = ({ host, port, method, target }: Place) => `${host}:${port} ${method} ${target}`;
-
-const PICO_IN_MICRO = 1_000_000n;
+/** The key of what has the same route. */
+export const placeKey = ({ host, port, method, target }: Place) => `${host}:${port} ${method} ${target}`;
 
 /** Creates the bounds of a relay. */
 export function createCallBounds(now: () => Millis): CallBounds {
@@ -64,9 +64,7 @@ export function createCallBounds(now: () => Millis): CallBounds {
           { route, body, bodyBytes: body.length, at: now() },
           { find: ({ model }) => rows.get(model) ?? null },
         );
-        const microUsd =
-          costPicoUsd === null ? null : Number((costPicoUsd + PICO_IN_MICRO - 1n) / PICO_IN_MICRO);
-        return { microUsd, tokens };
+        return { microUsd: costPicoUsd === null ? null : toMicroUsd(costPicoUsd), tokens };
       } catch {
         // No body may end the relay.
         return UNKNOWN_BOUND;
