@@ -58,8 +58,8 @@ export async function readUsageAnswer(
   const data = await store.reports.readUsage(planned.plan, turn);
   const { period, buckets } = planned.plan;
   const coverage = readCoverage(ports, period);
-  const gaps = buckets.length === 0 ? null : readStopped(ports, period);
-  const stoppedMs = gaps === null ? null : measureStoppedMs(gaps, buckets);
+  const stopped = buckets.length === 0 ? null : readStopped(ports, period);
+  const stoppedMs = stopped === null ? null : measureStoppedMs(stopped, buckets);
   return { ok: true, value: answerUsage(planned.plan, { ...data, coverage, stoppedMs }, { notices }) };
 }
 
@@ -126,8 +126,8 @@ export async function readUsageSeries(
   if (!planned.ok) return planned;
   const { plan } = planned;
   const data = await store.reports.readUsage(plan, turn);
-  const gaps = readStopped(ports, plan.period);
-  const stoppedMs = gaps === null ? null : measureStoppedMs(gaps, plan.buckets);
+  const stopped = readStopped(ports, plan.period);
+  const stoppedMs = stopped === null ? null : measureStoppedMs(stopped, plan.buckets);
   return { ok: true, value: answerSeries(plan, { ...data, stoppedMs }) };
 }
 

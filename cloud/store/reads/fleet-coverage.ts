@@ -105,9 +105,9 @@ export async function readSharedStops(
   workspaceId: string,
   { from, to }: Span,
 ): Promise<RunningTime[] | null> {
-  const { rows } = await sql<{ has_runs: boolean; gaps: [Millis, Millis][] }>`
+  const { rows } = await sql<{ has_runs: boolean; stops: [Millis, Millis][] }>`
     with runs as materialized (${runsOf(workspaceId, { from, to })}),
-    gaps as (
+    stops as (
       select ended, began from (
         select run_from as began,
           max(run_to) over (order by run_from rows between unbounded preceding and 1 preceding) as ended from runs
@@ -116,13 +116,13 @@ export async function readSharedStops(
     machines as (select min(run_to) as first, max(run_from) as last from runs group by machine_id)
     select exists (select from runs) as has_runs, (
       select coalesce(json_agg(json_build_array(extract(epoch from ended) * 1000, extract(epoch from began) * 1000) order by ended), '[]')
-      from gaps where exists (select from machines where first <= ended and last >= began)
-    ) as gaps`.execute(trx);
+      from stops where exists (select from machines where first <= ended and last >= began)
+    ) as stops`.execute(trx);
   const [found] = rows;
   if (found?.has_runs !== true) return null;
-  return found.gaps
+  return found.stops
     .map(([ended, began]) => ({ from: Math.max(ended, from), to: Math.min(began, to) }))
-    .filter((gap) => gap.from < gap.to);
+    .filter((stop) => stop.from < stop.to);
 }
 
 /** A time in which a machine's daemon did not run. */
