@@ -88,13 +88,14 @@ export const PERIOD_NAMES: Readonly<Record<UsagePeriodName, string>> = {
   "12m": "Last 12 months",
 };
 
-interface Bounds {
+/** The bounds of a period. */
+export interface UsageBounds {
   readonly from: Millis;
   readonly to: Millis;
 }
 
 /** Returns the bounds of a named period on a day. `to` is null if the period ends now. */
-function datesOf(
+export function datesOf(
   period: UsagePeriodName,
   today: CalendarDate,
 ): { from: CalendarDate; to: CalendarDate | null } {
@@ -116,11 +117,12 @@ function datesOf(
   }
 }
 
-function readBounds(
-  { period }: UsageQuery,
+/** Returns the bounds of a query's period, or the problem with it. */
+export function readBounds(
+  { period }: Pick<UsageQuery, "period">,
   now: Millis,
   zone: ZoneCalendar,
-): Bounds | { code: string; detail: string } {
+): UsageBounds | { code: string; detail: string } {
   // Includes the current millisecond.
   const end = now + 1;
   if (typeof period === "string") {
@@ -160,7 +162,7 @@ function comparisonShift(compare: UsageComparison, days: number): number | null 
 }
 
 /** Moves a span back by days, at the same time since the beginning of the day. The moved spans of a partition are one too. */
-function shiftSpan({ from, to }: Bounds, days: number, zone: ZoneCalendar): Bounds {
+function shiftSpan({ from, to }: UsageBounds, days: number, zone: ZoneCalendar): UsageBounds {
   const shift = (at: Millis) => {
     const date = zone.dateAt(at);
     const target = addDays(date, -days);
