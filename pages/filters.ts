@@ -1,18 +1,22 @@
 import { html } from "hono/html";
+import { PERIOD_NAMES } from "../core/pricing/view/usage-plan.ts";
+import type { UsageQuery } from "../core/pricing/view/usage-query.ts";
+import type { UsagePeriodName } from "../core/wire/usage.ts";
 import { filterName } from "./dimension-names.ts";
 import type { Html } from "./html.ts";
 import { pageHref } from "./page-place.ts";
+import { renderPeriodSteps } from "./period-steps.ts";
+import type { PageClock } from "./times.ts";
 import { filterValue, type View, type ViewFilter, viewHref, viewParameters } from "./view.ts";
 
-/** One value of a key, in words. `key` is its key on the keyboard. */
+/** One value of a key, in words. */
 export interface Choice {
   readonly value: string;
   readonly name: string;
-  readonly key?: string;
 }
 
 /** The periods of all pages in their order, each with its key on the keyboard. */
-export const PERIODS: readonly Choice[] = [
+const PERIODS: readonly (Choice & { readonly key: string })[] = [
   { value: "today", name: "Today", key: "t" },
   { value: "7d", name: "7 days", key: "w" },
   { value: "30d", name: "30 days", key: "m" },
@@ -21,19 +25,44 @@ export const PERIODS: readonly Choice[] = [
   { value: "12m", name: "12 months", key: "y" },
 ];
 
+/** Renders a link to each period, between those to the one before and the one after. */
+export function renderPeriodSwitch(
+  shown: UsageQuery["period"],
+  clock: PageClock,
+  hrefOf: (period: UsageQuery["period"]) => string,
+): Html {
+  const steps = renderPeriodSteps(shown, clock, hrefOf);
+  const links = PERIODS.map(({ value, name, key }) => {
+    const period = value as UsagePeriodName;
+    return html`<li><a id="period-${value}" href="${hrefOf(period)}" data-key="${key}" title="${PERIOD_NAMES[period]}"${shown === value ? html` aria-current="true"` : ""}>${name}</a></li>`;
+  });
+  return html`<nav aria-label="Period"><ul class="switch">${steps.previous}${links}${steps.next}</ul></nav>`;
+}
+
 /** The values of `period`, the default first. */
 export const PERIOD_VALUES: readonly string[] = ["30d", "today", "7d", "90d", "mtd", "month", "12m"];
 
 /** Renders links that switch between the values of a key. */
 export function renderSwitch(view: View, key: string, label: string, choices: readonly Choice[]): Html {
   return html`<nav aria-label="${label}"><ul class="switch">${choices.map(
-    ({ value, name, key: shortcut }) =>
-      html`<li><a id="${key}-${value}" href="${viewHref(view, { values: { [key]: value } })}"${shortcut === undefined ? "" : html` data-key="${shortcut}"`}${view.values[key] === value ? html` aria-current="true"` : ""}>${name}</a></li>`,
+    ({ value, name }) =>
+      html`<li><a id="${key}-${value}" href="${viewHref(view, { values: { [key]: value } })}"${view.values[key] === value ? html` aria-current="true"` : ""}>${name}</a></li>`,
   )}</ul></nav>`;
 }
 
-/** Renders the periods. */
-export const renderPeriods = (view: View): Html => renderSwitch(view, "period", "Period", PERIODS);
+/** Renders the periods, between the links to the one before and the one after. */
+export function renderPeriods(view: View, clock: PageClock): Html {
+  const { from = "", to = "", period = "" } = view.values;
+  const hrefOf = (each: UsageQuery["period"]) =>
+    viewHref(view, {
+      values:
+        typeof each === "string"
+          ? { period: each, from: "", to: "" }
+          : { period: "", from: each.from, to: each.to ?? "" },
+    });
+  const shown = from === "" ? (period as UsagePeriodName) : { from, to: to === "" ? null : to };
+  return renderPeriodSwitch(shown, clock, hrefOf);
+}
 
 /** A menu of a form: the values that a filter or key can have. */
 export interface Menu {

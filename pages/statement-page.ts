@@ -90,7 +90,7 @@ function noStatement(base: string, current: string, detail?: string): StatementP
 function renderMonths(base: string, first: string, current: string): Html {
   const [before, after] = [monthOf(first, -1), monthOf(first, 1)];
   const link = (to: string, rel: "prev" | "next") =>
-    html`<li><a href="${monthHref(base, to)}" rel="${rel}">${nameMonth(to)}</a></li>`;
+    html`<li><a href="${monthHref(base, to)}" rel="${rel}" data-key="${rel === "prev" ? "ArrowLeft" : "ArrowRight"}">${nameMonth(to)}</a></li>`;
   return html`<nav aria-label="Months"><ul class="switch">${before < "1970-01-01" ? "" : link(before, "prev")}${after > current ? "" : link(after, "next")}</ul></nav>`;
 }
 

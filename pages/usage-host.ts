@@ -7,6 +7,7 @@ import type { UsageAnswer, UsageDimension, UsageForecast } from "../core/wire/us
 import type { CoverageFigure } from "./coverage-figure.ts";
 import type { NameOfValue } from "./filters.ts";
 import type { Html } from "./html.ts";
+import type { PagePlace } from "./page-place.ts";
 import type { FirstStep } from "./states.ts";
 import type { ViewTools } from "./tools.ts";
 import type { PriceAdvice } from "./views/request.ts";
@@ -35,10 +36,7 @@ export interface OverviewParts {
 }
 
 /** What the pages about usage need from a machine or a cloud. Equal data gives equal pages. */
-export interface UsageHost {
-  readonly now: Millis;
-  /** What all pages of the host are below. */
-  readonly base: string;
+export interface UsageHost extends PagePlace {
   /** The dimensions that the host has. */
   readonly dimensions: readonly UsageDimension[];
   readUsage(query: UsageQuery): Promise<UsageResult<UsageAnswer>>;

@@ -78,7 +78,7 @@ async function toPage<Answer>(
   exported: Exported<Answer>,
   render: (answer: Answer) => PageParts | Promise<PageParts>,
 ): Promise<UsagePage> {
-  const controls = renderUsagePeriods(view);
+  const controls = renderUsagePeriods(view, host);
   if (!result.ok) {
     const main = renderState(
       "This query is not valid",

@@ -1,5 +1,4 @@
 import { html } from "hono/html";
-import { PERIOD_NAMES } from "../core/pricing/view/usage-plan.ts";
 import {
   DEFAULT_USAGE_QUERY,
   parseUsageQuery,
@@ -15,14 +14,14 @@ import {
   type UsageComparison,
   type UsageDimension,
   type UsageMetric,
-  type UsagePeriodName,
 } from "../core/wire/usage.ts";
 import { DIMENSION_NAMES } from "./dimension-names.ts";
 import { renderShortCount, renderUsd } from "./figures.ts";
-import { type NameOfValue, PERIODS } from "./filters.ts";
+import { type NameOfValue, renderPeriodSwitch } from "./filters.ts";
 import { formatShortCount, formatShortUsd } from "./formats.ts";
 import type { Html } from "./html.ts";
 import { pageHref } from "./page-place.ts";
+import type { PageClock } from "./times.ts";
 
 /** The state of a page about usage: a query, and what the page adds to it. All of it is in the address. */
 export interface UsageView {
@@ -132,12 +131,11 @@ export function renderSum(metric: UsageMetric, totals: UsageAnswer["totals"]): H
     : renderMetric(metric, value);
 }
 
-/** Renders the periods. */
-export const renderUsagePeriods = (view: UsageView): Html =>
-  html`<nav aria-label="Period"><ul class="switch">${PERIODS.map(({ value, name, key = "" }) => {
-    const period = value as UsagePeriodName;
-    return html`<li><a id="period-${period}" data-key="${key}" title="${PERIOD_NAMES[period]}" href="${usageHref(view, { period })}"${view.query.period === period ? html` aria-current="true"` : ""}>${name}</a></li>`;
-  })}</ul></nav>`;
+/** Renders the periods, between the links to the one before and the one after. */
+export const renderUsagePeriods = (view: UsageView, clock: PageClock): Html =>
+  renderPeriodSwitch(view.query.period, { ...clock, zone: view.query.tz ?? clock.zone }, (period) =>
+    usageHref(view, { period }),
+  );
 
 /** A menu: a part of the query or a filter, with the values that it can have. */
 export interface UsageMenu {

@@ -69,7 +69,7 @@ export async function showCoverage(call: PageCall): Promise<PageAnswer> {
   return {
     heading: "Coverage",
     path: PATH,
-    controls: renderPeriods(view),
+    controls: renderPeriods(view, place),
     main: renderCoverage(answer, view, place),
     tools: toolsOf(call, path, { ...filesOf(view), hasChart: true }),
   };

@@ -57,7 +57,7 @@ export async function showPeople(call: PageCall): Promise<PageAnswer> {
   ]);
   if (!members.ok) return members.refusal;
   if (!machines.ok) return machines.refusal;
-  const controls = renderUsagePeriods(view);
+  const controls = renderUsagePeriods(view, call.place);
   const page = { heading: "People", path: PATH, controls };
   if (!usage.ok) {
     const start = html`<p><a href="${call.place.base}${PATH}">Start again</a></p>`;

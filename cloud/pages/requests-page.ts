@@ -114,7 +114,7 @@ async function showList(call: PageCall, list: RequestList): Promise<PageAnswer> 
     heading: "Requests",
     path: PATH,
     address: viewHref(view, { values: {} }),
-    controls: renderPeriods(view),
+    controls: renderPeriods(view, place),
     main: renderRequests({ ...read, ...(caveats.length > 0 && { caveat: caveats.join(" ") }) }, view, place),
     tools: toolsOf(call, `${list.apiPath}?${query.join("&")}`, { csv: file("csv"), json: file("json") }),
   };

@@ -63,7 +63,7 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
   return {
     heading: "Sessions",
     path: PATH,
-    controls: renderPeriods(view),
+    controls: renderPeriods(view, place),
     main: renderSessions(answer, view, place),
     tools: toolsOf(call, `/sessions?${query}&limit=${MAX_SESSIONS}`, filesOf(view)),
   };

@@ -97,7 +97,7 @@ async function showRequests(ports: ApiPorts, context: Context) {
     heading: "Requests",
     path: "/requests",
     address: viewHref(view, { values: {} }),
-    controls: renderPeriods(view),
+    controls: renderPeriods(view, placeOf(ports)),
     main: renderRequests(answer, view, placeOf(ports)),
     tools: toolsOf(context, requestsApiPath(view, period), {
       csv: file("csv"),
@@ -193,7 +193,7 @@ async function showCoverage(ports: ApiPorts, context: Context) {
   return showPage(ports, context, {
     heading: "Coverage",
     path: "/coverage",
-    controls: renderPeriods(view),
+    controls: renderPeriods(view, placeOf(ports)),
     main: renderCoverage(answer, view, placeOf(ports)),
     tools: renderTools({ ...filesOf(view), hasChart: true, command: "meter coverage" }),
   });

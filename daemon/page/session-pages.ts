@@ -28,7 +28,7 @@ export async function showSessions(ports: ApiPorts, context: Context) {
   return showPage(ports, context, {
     heading: "Sessions",
     path: "/sessions",
-    controls: renderPeriods(view),
+    controls: renderPeriods(view, placeOf(ports)),
     main: renderSessions(await readSessions(ports, view), view, placeOf(ports)),
     tools: toolsOf(context, `/v1/sessions?${query}`, {
       ...filesOf("/sessions", view),

@@ -280,7 +280,7 @@ document.addEventListener("keydown", (event) => {
     hideTip();
     return loading?.abort();
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || areKeysOff) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || areKeysOff) return;
   if (closest(event.target, "input,select,textarea,[contenteditable],.scroll")) return;
   const target = all("[data-key]").find((each) => each.dataset.key?.split(" ").includes(event.key));
   if (!target) return;

@@ -117,7 +117,7 @@ export function renderRequests(answer: RequestsAnswer, view: RequestsView, place
       requests.length === 0
         ? renderEmpty(view, "requests", nameOf)
         : html`<section class="panel">${renderRequestTable({ label: "Requests", requests, senders, view }, place)}
-        <nav class="pages" aria-label="Pages of requests">${view.values.cursor === "" ? html`<span></span>` : html`<a href="${viewHref(view, { values: { cursor: "" } })}">${isByTime ? "Latest" : "First page"}</a>`}${nextCursor === null ? html`<span class="quiet">The end.</span>` : html`<a href="${viewHref(view, { values: { cursor: nextCursor } })}" rel="next" data-key="ArrowRight">${isByTime ? "Earlier" : "Next page"}</a>`}</nav></section>`
+        <nav class="pages" aria-label="Pages of requests">${view.values.cursor === "" ? html`<span></span>` : html`<a href="${viewHref(view, { values: { cursor: "" } })}">${isByTime ? "Latest" : "First page"}</a>`}${nextCursor === null ? html`<span class="quiet">The end.</span>` : html`<a href="${viewHref(view, { values: { cursor: nextCursor } })}" rel="next" data-key="n">${isByTime ? "Earlier" : "Next page"}</a>`}</nav></section>`
     }</div>`;
 }
 

@@ -249,6 +249,20 @@ describe("the local page in Chromium", {
       await page.waitForURL("**/requests?period=90d");
     }));
 
+  it("steps the period with the arrow keys, except in fields and tables", () =>
+    withPage(`${addressOf(full)}requests?period=today`, {}, async (page) => {
+      await page.keyboard.press("ArrowLeft");
+      await page.waitForURL(/\/requests\?from=[\d-]+&to=[\d-]+$/);
+      await page.locator("#menu-q").focus();
+      await page.keyboard.press("ArrowRight");
+      await page.locator("body").click({ position: { x: 1, y: 1 } });
+      await page.keyboard.press("Shift+ArrowRight");
+      assert.match(page.url(), /from=/);
+      await page.keyboard.press("ArrowRight");
+      await page.waitForURL("**/requests?period=today");
+      assert.equal(await page.locator("[data-key=ArrowRight]").count(), 0);
+    }));
+
   it("describes unknown parameters in words, and answers 404 for deleted records", () =>
     withPage(`${addressOf(full)}requests?period=2d&colour=red`, {}, async (page) => {
       assert.ok(await page.getByText("This page has no “colour”. It is left out.").isVisible());
@@ -342,6 +356,7 @@ describe("the local page in Chromium", {
       };
       assert.equal(await focused(), "Skip to content");
       await page.keyboard.press("Enter");
+      assert.equal(await focused(), "‹");
       assert.equal(await focused(), "Today");
       await page.getByRole("link", { name: "90 days" }).focus();
       await page.keyboard.press("Enter");
