@@ -1,20 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
-import { type Served, serve } from "../../../adapters/http/serve.ts";
 import { erasePrompts } from "../../../cloud/erasure/run-erasure.ts";
-import { findBarriers, NARROW, rulesIn } from "../../browser/barriers.rig.ts";
-import {
-  BROWSER_PATIENCE_MS,
-  BROWSER_SUITE_TIMEOUT_MS,
-  launchChromium,
-  withoutChromium,
-} from "../../browser/chromium.rig.ts";
-import { type CloudRig, createRig, type TestPerson, type TestWorkspace } from "../kit/cloud-rig.ts";
-import { pgliteEngine } from "../kit/engines.ts";
+import { BROWSER_SUITE_TIMEOUT_MS, withoutChromium } from "../../browser/chromium.rig.ts";
+import type { CloudRig, TestPerson, TestWorkspace } from "../kit/cloud-rig.ts";
 import { sendBody, sendRequest } from "../kit/stored-body.ts";
-import { look } from "./look-at-page.rig.ts";
+import { type CloudBrowser, checkInEachView, startCloudBrowser } from "./cloud-browser.rig.ts";
 
 /** The pages that administer a workspace. */
 const PAGES = [
@@ -42,23 +34,15 @@ describe("the pages that administer a workspace in Chromium", {
   skip: await withoutChromium(),
   timeout: BROWSER_SUITE_TIMEOUT_MS,
 }, () => {
+  let cloud: CloudBrowser;
   let rig: CloudRig;
-  let served: Served;
-  let browser: Browser;
   let baseUrl: string;
   let workspace: TestWorkspace;
   let owner: TestPerson;
   let requestId: string;
-  let app: ReturnType<CloudRig["app"]> | null = null;
   before(async () => {
-    served = await serve(
-      (request, peer) => app?.fetch(request, peer) ?? new Response(null, { status: 503 }),
-      { host: "127.0.0.1", port: 0 },
-    );
-    baseUrl = `http://127.0.0.1:${served.port}`;
-    rig = await createRig(pgliteEngine(), { config: { baseUrl } });
-    app = rig.app({ baseUrl, rateLimits: { perKey: 1e6, perUser: 1e6 } });
-    browser = await launchChromium();
+    cloud = await startCloudBrowser();
+    ({ rig, baseUrl } = cloud);
     workspace = await rig.addWorkspace({ plan: "business", storePromptContent: true });
     owner = await rig.personIn(workspace, "organisationOwner");
     await rig.addMember(workspace, owner.userId, "admin");
@@ -85,73 +69,44 @@ describe("the pages that administer a workspace in Chromium", {
     }
   });
   after(async () => {
-    await browser?.close();
-    await served?.close(0);
-    await rig?.close();
+    await cloud?.close();
   });
 
-  /** Opens a window for a person. Its console must stay empty. */
-  async function openWindow(
-    person: TestPerson,
-  ): Promise<{ context: BrowserContext; page: Page; said: string[] }> {
-    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
-    await context.addCookies([{ name: "session", value: person.token, url: baseUrl }]);
-    const page = await context.newPage();
-    page.setDefaultTimeout(BROWSER_PATIENCE_MS);
-    const said: string[] = [];
-    page.on("console", (message) => said.push(message.text()));
-    return { context, page, said };
-  }
-
-  /** Checks the open page at every width, light and dark. */
-  async function check(page: Page, name: string): Promise<void> {
-    for (const details of await page.locator("main details").all())
-      await details.evaluate((element) => element.setAttribute("open", ""));
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width: 1440, height: 900 });
-      assert.deepEqual(await findBarriers(page, rulesIn(colorScheme)), [], `${name} ${colorScheme}`);
-    }
-    await page.setViewportSize({ width: 390, height: 844 });
-    assert.deepEqual(await findBarriers(page, NARROW), [], name);
-    await look(page, name);
-  }
-
   it("have no barrier at any width, light or dark", async () => {
-    const { context, page, said } = await openWindow(owner);
+    const { context, page, messages } = await cloud.open(owner);
     for (const [name, path] of PAGES) {
       const answer = await page.goto(`${baseUrl}/w/${workspace.id}${path}`);
       assert.equal(answer?.status(), 200, name);
-      await check(page, name);
+      await checkInEachView(page, name);
     }
     for (const [name, path] of [
       ["account", "/account"],
       ["organisation", `/organisations/${workspace.organisationId}`],
     ] as const) {
       assert.equal((await page.goto(baseUrl + path))?.status(), 200, name);
-      await check(page, name);
+      await checkInEachView(page, name);
     }
-    assert.deepEqual(said, []);
+    assert.deepEqual(messages, []);
     await context.close();
   });
 
   it("show a stored prompt to an administrator who gives a reason, without a barrier", async () => {
-    const { context, page, said } = await openWindow(owner);
+    const { context, page, messages } = await cloud.open(owner);
     await page.goto(`${baseUrl}/w/${workspace.id}/requests/${requestId}`);
-    await check(page, "request-asks");
+    await checkInEachView(page, "request-asks");
     await tabTo(page, "", "reason");
     await page.keyboard.type("An incident");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.getByText("Your view is recorded").waitFor();
     assert.equal(await page.locator("pre.body").first().textContent(), PROMPT);
-    await check(page, "request-prompt");
-    assert.deepEqual(said, []);
+    await checkInEachView(page, "request-prompt");
+    assert.deepEqual(messages, []);
     await context.close();
   });
 
   it("can be used by keyboard: from the navigation to a new key and its revocation", async () => {
-    const { context, page, said } = await openWindow(owner);
+    const { context, page, messages } = await cloud.open(owner);
     await page.goto(`${baseUrl}/w/${workspace.id}/settings`);
     await tabTo(page, "Keys");
     await page.keyboard.press("Enter");
@@ -165,7 +120,7 @@ describe("the pages that administer a workspace in Chromium", {
     await tabTo(page, "Revoke");
     await page.keyboard.press("Enter");
     await page.waitForFunction(`document.querySelectorAll("tbody tr").length === ${count - 1}`);
-    assert.deepEqual(said, []);
+    assert.deepEqual(messages, []);
     await context.close();
   });
 });

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { createBetterAuthAccounts } from "../../../adapters/accounts/create-accounts.ts";
 import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
 import { createRandomBytes, sha256 } from "../../../adapters/crypto/node-crypto.ts";
-import { type Served, serve } from "../../../adapters/http/serve.ts";
 import { createSignUpPolicy } from "../../../cloud/accounts/sign-up-policy.ts";
-import { launchChromium, withoutChromium } from "../../browser/chromium.rig.ts";
-import { batch, type CloudRig, createRig, json, record, START } from "../kit/cloud-rig.ts";
-import { pgliteEngine } from "../kit/engines.ts";
+import { withoutChromium } from "../../browser/chromium.rig.ts";
+import { batch, type CloudRig, json, record, START } from "../kit/cloud-rig.ts";
+import { type CloudBrowser, startCloudBrowser } from "./cloud-browser.rig.ts";
 import { look } from "./look-at-page.rig.ts";
 
 const DAY_MS = 86_400_000;
@@ -17,22 +16,15 @@ const DAY_MS = 86_400_000;
 const SLOW_MS = 60_000;
 
 describe("the pages in a browser, without scripts", { skip: await withoutChromium() }, () => {
+  let cloud: CloudBrowser;
   let rig: CloudRig;
-  let served: Served;
-  let browser: Browser;
   let page: Page;
   let baseUrl: string;
-  let app: ReturnType<CloudRig["app"]> | null = null;
   const complaints: string[] = [];
 
   before(async () => {
-    served = await serve(
-      (request, peer) => app?.fetch(request, peer) ?? new Response(null, { status: 503 }),
-      { host: "127.0.0.1", port: 0 },
-    );
-    baseUrl = `http://127.0.0.1:${served.port}`;
     const randomBytes = createRandomBytes();
-    rig = await createRig(pgliteEngine(), {
+    cloud = await startCloudBrowser((baseUrl) => ({
       accounts: ({ db }) =>
         createBetterAuthAccounts(db, {
           baseUrl,
@@ -44,17 +36,14 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
             { openSignUp: false },
           ),
         }),
-    });
-    app = rig.app({ baseUrl });
-    browser = await launchChromium();
-    page = await browser.newPage({ javaScriptEnabled: false, viewport: { width: 1280, height: 900 } });
+    }));
+    ({ rig, baseUrl } = cloud);
+    page = await cloud.browser.newPage({ javaScriptEnabled: false, viewport: { width: 1280, height: 900 } });
     page.setDefaultTimeout(SLOW_MS);
     page.on("console", (message) => complaints.push(message.text()));
   });
   after(async () => {
-    await browser?.close();
-    await served?.close(0);
-    await rig?.close();
+    await cloud?.close();
   });
 
   it("sign up, connect a machine, show its usage, subscribe, sign out and in", {

@@ -1,47 +1,24 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Browser, Page } from "playwright-core";
-import { type Served, serve } from "../../../adapters/http/serve.ts";
-import { findBarriers, NARROW, rulesIn } from "../../browser/barriers.rig.ts";
+import { BROWSER_SUITE_TIMEOUT_MS, withoutChromium } from "../../browser/chromium.rig.ts";
+import { batch, record, START, type TestPerson, type TestWorkspace } from "../kit/cloud-rig.ts";
 import {
-  BROWSER_PATIENCE_MS,
-  BROWSER_SUITE_TIMEOUT_MS,
-  launchChromium,
-  withoutChromium,
-} from "../../browser/chromium.rig.ts";
-import {
-  batch,
-  type CloudRig,
-  createRig,
-  record,
-  START,
-  type TestPerson,
-  type TestWorkspace,
-} from "../kit/cloud-rig.ts";
-import { pgliteEngine } from "../kit/engines.ts";
-import { look } from "./look-at-page.rig.ts";
+  type CloudBrowser,
+  checkInEachView,
+  type SignedInPage,
+  startCloudBrowser,
+} from "./cloud-browser.rig.ts";
 
 describe("the page of budgets in Chromium", {
   skip: await withoutChromium(),
   timeout: BROWSER_SUITE_TIMEOUT_MS,
 }, () => {
-  let rig: CloudRig;
-  let served: Served;
-  let browser: Browser;
-  let baseUrl: string;
+  let cloud: CloudBrowser;
   let workspace: TestWorkspace;
   let admin: TestPerson;
-  let app: ReturnType<CloudRig["app"]> | null = null;
   before(async () => {
-    served = await serve(
-      (request, peer) => app?.fetch(request, peer) ?? new Response(null, { status: 503 }),
-      { host: "127.0.0.1", port: 0 },
-    );
-    baseUrl = `http://127.0.0.1:${served.port}`;
-    const config = { baseUrl, rateLimits: { perKey: 1e6, perUser: 1e6 } };
-    rig = await createRig(pgliteEngine(), { config });
-    app = rig.app(config);
-    browser = await launchChromium();
+    cloud = await startCloudBrowser();
+    const { rig } = cloud;
     workspace = await rig.addWorkspace({ plan: "team" });
     admin = await rig.personIn(workspace, "workspaceAdmin");
     await rig.addMachine(workspace, "a-rather-long-name-of-a-machine.example.com");
@@ -67,42 +44,26 @@ describe("the page of budgets in Chromium", {
       });
   });
   after(async () => {
-    await browser?.close();
-    await served?.close(0);
-    await rig?.close();
+    await cloud?.close();
   });
 
-  /** Opens the page for the administrator. Its console must stay empty. */
-  async function open(javaScriptEnabled: boolean): Promise<{ page: Page; said: string[] }> {
-    const context = await browser.newContext({ javaScriptEnabled, viewport: { width: 1440, height: 900 } });
-    await context.addCookies([{ name: "session", value: admin.token, url: baseUrl }]);
-    const page = await context.newPage();
-    page.setDefaultTimeout(BROWSER_PATIENCE_MS);
-    const said: string[] = [];
-    page.on("console", (message) => said.push(message.text()));
-    const answer = await page.goto(`${baseUrl}/w/${workspace.id}/budgets`);
+  /** Opens the page for the administrator. */
+  async function open(javaScriptEnabled: boolean): Promise<SignedInPage> {
+    const opened = await cloud.open(admin, { javaScriptEnabled });
+    const answer = await opened.page.goto(`${cloud.baseUrl}/w/${workspace.id}/budgets`);
     assert.equal(answer?.status(), 200);
-    return { page, said };
+    return opened;
   }
 
   it("has no barrier at any width, light or dark, with the changes of a budget open", async () => {
-    const { page, said } = await open(true);
-    await look(page, "budgets");
-    for (const details of await page.locator("main details").all())
-      await details.evaluate((element) => element.setAttribute("open", ""));
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width: 1440, height: 900 });
-      assert.deepEqual(await findBarriers(page, rulesIn(colorScheme)), [], colorScheme);
-    }
-    await page.setViewportSize({ width: 390, height: 844 });
-    assert.deepEqual(await findBarriers(page, NARROW), []);
-    assert.deepEqual(said, []);
-    await page.context().close();
+    const { context, page, messages } = await open(true);
+    await checkInEachView(page, "budgets");
+    assert.deepEqual(messages, []);
+    await context.close();
   });
 
   it("sets, lifts, changes and removes a budget without scripts", async () => {
-    const { page, said } = await open(false);
+    const { context, page, messages } = await open(false);
     await page.getByLabel("Name").fill("release");
     await page.getByLabel("For", { exact: true }).selectOption({ label: "one project" });
     await page.getByLabel("Project, if the budget is for one").fill("shop");
@@ -130,9 +91,9 @@ describe("the page of budgets in Chromium", {
     assert.equal(await row.count(), 0);
     // The browser notes the refused form.
     assert.deepEqual(
-      said.filter((text) => !text.includes("status of 422")),
+      messages.filter((text) => !text.includes("status of 422")),
       [],
     );
-    await page.context().close();
+    await context.close();
   });
 });

@@ -1,18 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Browser } from "playwright-core";
-import { type Served, serve } from "../../../adapters/http/serve.ts";
 import { DAY_MS, HOUR_MS } from "../../../core/values/time.ts";
-import { findBarriers, NARROW, rulesIn } from "../../browser/barriers.rig.ts";
-import {
-  BROWSER_PATIENCE_MS,
-  BROWSER_SUITE_TIMEOUT_MS,
-  launchChromium,
-  withoutChromium,
-} from "../../browser/chromium.rig.ts";
-import { batch, type CloudRig, createRig, json, record, START } from "../kit/cloud-rig.ts";
-import { pgliteEngine } from "../kit/engines.ts";
-import { look } from "./look-at-page.rig.ts";
+import { BROWSER_SUITE_TIMEOUT_MS, withoutChromium } from "../../browser/chromium.rig.ts";
+import { batch, type CloudRig, json, record, START } from "../kit/cloud-rig.ts";
+import { type CloudBrowser, checkInEachView, startCloudBrowser } from "./cloud-browser.rig.ts";
 
 const SESSION = "a".repeat(32);
 
@@ -20,25 +11,15 @@ describe("the pages of a workspace's calls in Chromium", {
   skip: await withoutChromium(),
   timeout: BROWSER_SUITE_TIMEOUT_MS,
 }, () => {
+  let cloud: CloudBrowser;
   let rig: CloudRig;
-  let served: Served;
-  let browser: Browser;
   let baseUrl: string;
-  let app: ReturnType<CloudRig["app"]> | null = null;
   before(async () => {
-    served = await serve(
-      (request, peer) => app?.fetch(request, peer) ?? new Response(null, { status: 503 }),
-      { host: "127.0.0.1", port: 0 },
-    );
-    baseUrl = `http://127.0.0.1:${served.port}`;
-    rig = await createRig(pgliteEngine(), { config: { baseUrl } });
-    app = rig.app({ baseUrl, rateLimits: { perKey: 1e6, perUser: 1e6 } });
-    browser = await launchChromium();
+    cloud = await startCloudBrowser();
+    ({ rig, baseUrl } = cloud);
   });
   after(async () => {
-    await browser?.close();
-    await served?.close(0);
-    await rig?.close();
+    await cloud?.close();
   });
 
   /** Returns calls of two agents in a session, and others, some of which failed. */
@@ -123,28 +104,15 @@ describe("the pages of a workspace's calls in Chromium", {
       ["full", full],
       ["empty", empty],
     ] as const) {
-      const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
-      const person = await rig.personIn(workspace, "member");
-      await context.addCookies([{ name: "session", value: person.token, url: baseUrl }]);
-      const page = await context.newPage();
-      page.setDefaultTimeout(BROWSER_PATIENCE_MS);
-      const complaints: string[] = [];
-      page.on("console", (message) => complaints.push(message.text()));
+      const { context, page, messages } = await cloud.open(await rig.personIn(workspace, "member"));
       for (const [title, path] of pages) {
         const where = `${name}-${title}`;
         const answer = await page.goto(`${baseUrl}/w/${workspace.id}${path}`);
         if (answer?.status() !== 404) assert.equal(answer?.status(), 200, where);
-        for (const colorScheme of ["light", "dark"] as const) {
-          await page.emulateMedia({ colorScheme });
-          await page.setViewportSize({ width: 1440, height: 900 });
-          assert.deepEqual(await findBarriers(page, rulesIn(colorScheme)), [], `${where} ${colorScheme}`);
-        }
-        await page.setViewportSize({ width: 390, height: 844 });
-        assert.deepEqual(await findBarriers(page, NARROW), [], where);
-        await look(page, where);
+        await checkInEachView(page, where);
       }
       const isOfPage = (text: string) => !text.includes("404");
-      assert.deepEqual(complaints.filter(isOfPage), [], name);
+      assert.deepEqual(messages.filter(isOfPage), [], name);
       await context.close();
     }
   });
@@ -158,10 +126,7 @@ describe("the pages of a workspace's calls in Chromium", {
       assert.equal(sent.accepted, 1);
     };
     await send("apollo");
-    const context = await browser.newContext();
-    await context.addCookies([{ name: "session", value: person.token, url: baseUrl }]);
-    const page = await context.newPage();
-    page.setDefaultTimeout(BROWSER_PATIENCE_MS);
+    const { context, page } = await cloud.open(person);
     await page.clock.install();
     const statuses: number[] = [];
     page.on("response", (answer) => {

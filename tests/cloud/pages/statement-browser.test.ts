@@ -1,20 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Browser } from "playwright-core";
 import { sha256Hex } from "../../../adapters/crypto/node-crypto.ts";
-import { type Served, serve } from "../../../adapters/http/serve.ts";
 import { DAY_MS } from "../../../core/values/time.ts";
-import { findBarriers, NARROW, rulesIn } from "../../browser/barriers.rig.ts";
-import {
-  BROWSER_PATIENCE_MS,
-  BROWSER_SUITE_TIMEOUT_MS,
-  launchChromium,
-  withoutChromium,
-} from "../../browser/chromium.rig.ts";
+import { BROWSER_SUITE_TIMEOUT_MS, withoutChromium } from "../../browser/chromium.rig.ts";
 import { readPdf } from "../../browser/pdf-text.rig.ts";
-import { batch, type CloudRig, createRig, json, record, START } from "../kit/cloud-rig.ts";
-import { pgliteEngine } from "../kit/engines.ts";
-import { look } from "./look-at-page.rig.ts";
+import { batch, json, record, START } from "../kit/cloud-rig.ts";
+import { type CloudBrowser, checkInEachView, startCloudBrowser } from "./cloud-browser.rig.ts";
 
 /** Sizes of paper in points. */
 const PAPERS = { A4: [595, 842], Letter: [612, 792] } as const;
@@ -23,28 +14,16 @@ describe("the statement of a month in Chromium", {
   skip: await withoutChromium(),
   timeout: BROWSER_SUITE_TIMEOUT_MS,
 }, () => {
-  let rig: CloudRig;
-  let served: Served;
-  let browser: Browser;
-  let baseUrl: string;
-  let app: ReturnType<CloudRig["app"]> | null = null;
+  let cloud: CloudBrowser;
   before(async () => {
-    served = await serve(
-      (request, peer) => app?.fetch(request, peer) ?? new Response(null, { status: 503 }),
-      { host: "127.0.0.1", port: 0 },
-    );
-    baseUrl = `http://127.0.0.1:${served.port}`;
-    rig = await createRig(pgliteEngine(), { config: { baseUrl } });
-    app = rig.app({ baseUrl, rateLimits: { perKey: 1e6, perUser: 1e6 } });
-    browser = await launchChromium();
+    cloud = await startCloudBrowser();
   });
   after(async () => {
-    await browser?.close();
-    await served?.close(0);
-    await rig?.close();
+    await cloud?.close();
   });
 
   it("prints on A4 and Letter with its total, all projects and its digest, and has no barrier", async () => {
+    const { rig, app, baseUrl } = cloud;
     const workspace = await rig.addWorkspace({ plan: "team" });
     const person = await rig.personIn(workspace, "member");
     const calls = Array.from({ length: 120 }, (_, n) =>
@@ -60,12 +39,7 @@ describe("the statement of a month in Chromium", {
       }),
     );
     await rig.call("POST", "/v1/requests/batch", workspace.token, batch(...calls));
-    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
-    await context.addCookies([{ name: "session", value: person.token, url: baseUrl }]);
-    const page = await context.newPage();
-    page.setDefaultTimeout(BROWSER_PATIENCE_MS);
-    const said: string[] = [];
-    page.on("console", (message) => said.push(message.text()));
+    const { context, page, messages } = await cloud.open(person);
     const address = `${baseUrl}/w/${workspace.id}/statement/2026-11`;
     assert.equal((await page.goto(address))?.status(), 200);
 
@@ -77,12 +51,9 @@ describe("the statement of a month in Chromium", {
       await page.locator("dd strong data").getAttribute("value"),
       String(Number(usage.totals.spent_pico_usd) / 1e12),
     );
-    const file = await (
-      await app?.request(`/w/${workspace.id}/statement/2026-11?format=json`, {
-        headers: { cookie: `session=${person.token}` },
-      })
-    )?.text();
-    const digest = sha256Hex(file ?? "");
+    const headers = { cookie: `session=${person.token}` };
+    const file = await app.request(`/w/${workspace.id}/statement/2026-11?format=json`, { headers });
+    const digest = sha256Hex(await file.text());
     for (const [format, [width, height]] of Object.entries(PAPERS)) {
       const pages = readPdf(await page.pdf({ format, printBackground: true }));
       assert.ok(pages.length >= 2 && pages.length <= 6, `${format}: ${pages.length} pages`);
@@ -98,15 +69,8 @@ describe("the statement of a month in Chromium", {
       assert.ok(text.includes(digest), `${format} lacks the digest`);
       assert.ok(!text.includes("Connectamachine") && !text.includes("CopyasMarkdown"), format);
     }
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width: 1440, height: 900 });
-      assert.deepEqual(await findBarriers(page, rulesIn(colorScheme)), [], colorScheme);
-    }
-    await page.setViewportSize({ width: 390, height: 844 });
-    assert.deepEqual(await findBarriers(page, NARROW), []);
-    await look(page, "statement");
-    assert.deepEqual(said, []);
+    await checkInEachView(page, "statement");
+    assert.deepEqual(messages, []);
     await context.close();
   });
 });
