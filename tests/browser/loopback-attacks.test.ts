@@ -210,7 +210,7 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
     await assertUntouched();
   });
 
-  it("the gateway serves a program of this machine, which no page achieves", async () => {
+  it("the gateway serves a program on this machine, but no page", async () => {
     const answer = await fetch(`http://127.0.0.1:${meter.proxyPort}${GATEWAY}`, {
       method: "POST",
       body: "{}",

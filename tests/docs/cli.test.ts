@@ -20,7 +20,7 @@ describe("docs/cli.md", () => {
     });
   }
 
-  it("has no command that is gone", () => {
+  it("has no command that was removed", () => {
     const known = new Set(commands.flatMap(({ paths }) => (paths ?? []).map((words) => words.join(" "))));
     const named = [...page.matchAll(/^\| `meter ([a-z -]+)` \|/gm)].map(([, words]) => words as string);
     assert.deepEqual(

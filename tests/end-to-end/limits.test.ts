@@ -177,7 +177,7 @@ describe("limits and witnesses, through the whole daemon", {
     });
   });
 
-  it("still tells the stored limits after the daemon has stopped", async () => {
+  it("still shows the stored limits after the daemon has stopped", async () => {
     await rig.meter.stop();
     const neutral = await rig.meter.run(["statusline"]);
     assert.deepEqual([neutral.code, neutral.stdout], [0, "meter is not running\n"]);

@@ -55,7 +55,7 @@ describe("readView()", () => {
     assert.equal(viewHref(view, { values: { cursor: "12" } }), "/things?cursor=12&sort=cost");
   });
 
-  it("takes another page's keys and filters along as far as that page has them", () => {
+  it("keeps the keys and filters that the other page has too", () => {
     const other: ViewSpec = { path: "/others", keys: { period: ["30d", "7d"] }, filters: ["model"] };
     assert.equal(
       viewHref(read("period=7d&sort=cost&project=p&model=m"), { spec: other }),

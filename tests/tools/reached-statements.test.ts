@@ -7,7 +7,7 @@ import process from "node:process";
 import { it } from "node:test";
 import { listStatementSites, storeFiles } from "../../tools/reached-statements.ts";
 
-it("listStatementSites() tells the calls that ran from those in branches and functions that did not", {
+it("listStatementSites() separates calls that ran from those in branches and functions that did not", {
   skip: process.versions.bun !== undefined || "Deno" in globalThis ? "V8's coverage of Node" : false,
 }, () => {
   const folder = mkdtempSync(join(tmpdir(), "meter-sites-"));

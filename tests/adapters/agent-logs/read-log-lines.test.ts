@@ -54,7 +54,7 @@ describe("readLogLines()", () => {
     });
   });
 
-  it("begins anew if the file is shorter, or has other bytes before the position", async () => {
+  it("starts again if the file is shorter, or has other bytes before the position", async () => {
     await inFolder(async (folder) => {
       const path = folder.write("a.jsonl", "one\ntwo\n");
       const { end } = await read(path);
@@ -88,7 +88,7 @@ describe("readLogLines()", () => {
 });
 
 describe("readLogDocument()", () => {
-  it("reads JSON, and tells what is none or too long", async () => {
+  it("reads JSON, and reports a file that is not JSON or is too long", async () => {
     await inFolder(async (folder) => {
       const path = folder.write("a.json", '{"a":[1]}');
       assert.deepEqual(await readLogDocument(path), { value: { a: [1] } });

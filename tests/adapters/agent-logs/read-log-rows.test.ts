@@ -88,7 +88,7 @@ describe("readLogRows()", () => {
     });
   });
 
-  it("tells that a file is no database", async () => {
+  it("reports a file that is not a database", async () => {
     await inFolder(async (folder) => {
       const path = folder.write(
         "a.db",

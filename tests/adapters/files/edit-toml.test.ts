@@ -228,7 +228,7 @@ describe("appendTomlTable()", () => {
       });
   });
 
-  it("refuses a text where the name means something else, or that is no TOML", () => {
+  it("rejects a text in which the name has another meaning, or that is not TOML", () => {
     for (const text of ["t = 1", "[t]\n", "t = [{ host = 'x' }]", "[t.b]\n"])
       assert.deepEqual(appendTomlTable(text, "t", table), { ok: false, reason: "no_place" });
     assert.deepEqual(appendTomlTable("a =", "t", table), { ok: false, reason: "not_toml" });

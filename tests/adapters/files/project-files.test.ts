@@ -47,7 +47,7 @@ describe("createProjectFiles()", () => {
     ["is too large", `# ${"x".repeat(70_000)}\n`],
   ];
   for (const [why, content] of refusing) {
-    it(`treats a file as a refusal that ${why}`, async () => {
+    it(`treats a file that ${why} as a refusal`, async () => {
       write("a/.meter.toml", content);
       const found = await files.find(join(folder, "a"));
       assert.deepEqual([found.bodyCaptureRefused, found.projectFile], [true, null]);
@@ -64,7 +64,7 @@ describe("createProjectFiles()", () => {
     assert.deepEqual([found.bodyCaptureRefused, found.projectFile], [true, null]);
   });
 
-  it("ignores a name that is not a text", async () => {
+  it("ignores a name that is not a string", async () => {
     write("a/.meter.toml", "project = 5\n");
     assert.equal((await files.find(join(folder, "a"))).projectFile, null);
   });

@@ -69,7 +69,7 @@ describe("createLog()", () => {
     }
   });
 
-  it("redacts a secret each time, whatever words it has seen", () => {
+  it("redacts a secret each time, whatever it has logged before", () => {
     const { lines, log } = capture();
     const words = Array.from({ length: 600 }, (_, at) =>
       at % 2 === 0 ? `word${at % 400}` : `sk-ant-api03-${"a1".repeat(20)}`,

@@ -71,7 +71,7 @@ describe("runProgram()", () => {
     assert.equal(await run("-e", script), null);
   });
 
-  it("says why a program failed", async () => {
+  it("states why a program failed", async () => {
     assert.equal(await run("-e", "process.exit(3)"), "exit 3");
     assert.equal(await runProgram({ file: "/nonexistent/program", args: [], env: {} }), "ENOENT");
   });

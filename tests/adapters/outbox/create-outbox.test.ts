@@ -111,7 +111,7 @@ describe("createOutbox()", () => {
     assert.deepEqual(await seqs(), [1]);
   });
 
-  it("cuts off a line of which the power went before all sectors were written", async () => {
+  it("cuts off a line that a power cut left incomplete", async () => {
     await createOutbox(home).append(item(1));
     const file = path(files()[0] as string);
     appendFileSync(file, `{"seq":2,${"\0".repeat(512)}"}\n${"\0".repeat(40)}"}\n`);

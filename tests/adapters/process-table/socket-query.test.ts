@@ -84,7 +84,7 @@ describe("createSocketQuery()", { skip: withPerl }, () => {
   });
 });
 
-describe("a program that answers for the kernel", { skip: onLinux }, () => {
+describe("the program that queries the kernel", { skip: onLinux }, () => {
   const ends = { localAddress: "127.0.0.1", localPort: 1, remoteAddress: "127.0.0.1", remotePort: 2 };
   let folder: string;
   let program: string;

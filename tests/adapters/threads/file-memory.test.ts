@@ -7,7 +7,9 @@ import { openMemoryFiles } from "../../../adapters/threads/memory-files.ts";
 
 const skip = process.platform === "linux" ? false : "only Linux has files in memory";
 
-it("a file's memory is shared by all that open it, and what can't be read is 0", { skip }, () => {
+it("a file's memory is shared by everything that opens it, and a part that can't be read is 0", {
+  skip,
+}, () => {
   const [fd] = openMemoryFiles<readonly [number]>(1) ?? assert.fail();
   clearFileMemory(fd, 8);
   assert.equal(fstatSync(fd).size, 32);

@@ -36,7 +36,7 @@ describe("a log in memory", { skip }, () => {
     }
   });
 
-  it("returns entries in order, up to a number, each once", () => {
+  it("returns each entry once, in order, up to a limit", () => {
     const writer = createMemoryLogWriter(files);
     const reader = createMemoryLogReader(files);
     for (let each = 1; each <= 4; each += 1) assert.equal(writer.write(entry(8 * (each + 3), each)), true);
@@ -60,7 +60,7 @@ describe("a log in memory", { skip }, () => {
     assert.deepEqual(sizes, [40_000, 70_000, 400_000, 32]);
   });
 
-  it("uses its two segments in turn while the reader follows, and loses nothing while it does not", () => {
+  it("alternates between its two segments while the reader keeps up, and loses nothing if it falls behind", () => {
     const writer = createMemoryLogWriter(files);
     const reader = createMemoryLogReader(files);
     const read: number[] = [];
@@ -95,7 +95,7 @@ describe("a log in memory", { skip }, () => {
     assert.deepEqual(writer.progress(), { entry: 1, bytes: 2 ** 33 + 5, announcements: 2 });
   });
 
-  it("does not throw if it can't tell the writer, and states its sums again", () => {
+  it("does not throw if it can't reach the writer, and reports its totals again", () => {
     const readOnly = openSync(`/proc/self/fd/${files[2]}`, "r");
     createMemoryLogReader([files[0], files[1], readOnly]).acknowledge(5, 1);
     closeSync(readOnly);

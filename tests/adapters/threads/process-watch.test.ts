@@ -8,7 +8,7 @@ import { watchProcess } from "../../../adapters/threads/process-watch.ts";
 const skip = process.platform === "linux" ? false : "/proc is Linux's";
 
 describe("watchProcess()", { skip }, () => {
-  it("tells that a process is alive while it runs, sleeps or is stopped", async () => {
+  it("reports a process as alive while it runs, sleeps or is stopped", async () => {
     const child = spawn("sleep", ["60"]);
     await once(child, "spawn");
     const isAlive = watchProcess(child.pid as number);
@@ -20,7 +20,7 @@ describe("watchProcess()", { skip }, () => {
     assert.equal(watchProcess(process.pid)(), true);
   });
 
-  it("tells at once that a process was killed, and that it has ended", async () => {
+  it("reports at once that a process was killed, and that it has ended", async () => {
     const child = spawn("sleep", ["60"]);
     await once(child, "spawn");
     const isAlive = watchProcess(child.pid as number);
@@ -31,7 +31,7 @@ describe("watchProcess()", { skip }, () => {
     assert.equal(watchProcess(child.pid as number)(), false);
   });
 
-  it("tells that a process dies of a signal that it does not handle", async () => {
+  it("reports a process that dies of a signal that it does not handle", async () => {
     const child = spawn("sleep", ["60"]);
     await once(child, "spawn");
     const isAlive = watchProcess(child.pid as number);

@@ -32,7 +32,7 @@ const commands = [
 ];
 
 describe("--json", () => {
-  it("has every name in snake case, in every command", async () => {
+  it("writes every name in snake case, in every command", async () => {
     const record = sampleRecord({ requestedAt: noon });
     const { requestId } = record;
     const sample = await createSampleHome((store) => {

@@ -123,7 +123,7 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
     );
   });
 
-  it("reports what is wrong with config.toml, which the daemon that is to be started reads", async () => {
+  it("reports what is wrong with the config.toml that the daemon would read", async () => {
     const home = newHome();
     const file = join(home, "config.toml");
     const reports: readonly [text: string, warning: string][] = [

@@ -72,7 +72,7 @@ describe("the certificate that programs trust", () => {
     assert.deepEqual(await find(["by hand"]), { certificatePem: "by hand" });
   });
 
-  it("is none if only meter run hands it out", async () => {
+  it("is none if only meter run passes it to programs", async () => {
     assert.equal(await find(), null);
     assert.equal(await find(null), null);
     writeInstallRecord(home, record);

@@ -69,12 +69,12 @@ describe("offerImport()", () => {
     }
   });
 
-  it("does what --import and --no-import say", async () => {
+  it("follows --import and --no-import", async () => {
     assert.equal((await offer(null, { isWanted: true })).imports, 1);
     assert.deepEqual(await offer("y\n", { isWanted: false }), { imports: 0, text: "" });
   });
 
-  it("says nothing where no agent has logs", async () => {
+  it("prints nothing if no agent has logs", async () => {
     const env = { HOME: "/nowhere", USERPROFILE: "/nowhere" };
     assert.deepEqual(await offer("y\n", { isWanted: undefined }, env), { imports: 0, text: "" });
   });

@@ -37,7 +37,7 @@ const limit = (members: Partial<LimitTextFacts> = {}): LimitTextFacts => ({
 });
 
 describe("formatClock()", () => {
-  it("has a date only if it is more than a day away", () => {
+  it("shows the date only if it is more than a day away", () => {
     assert.equal(formatClock(now + HOUR, now), "10:20");
     assert.equal(formatClock(now + 48 * HOUR, now), "2026-09-02 09:20");
   });

@@ -94,7 +94,7 @@ describeOnEngines("the withdrawals after a backup", (engine) => {
     assert.deepEqual(await applyWithdrawals(parts(), [leaving]), [leaving]);
   });
 
-  it("states the restores since one as one, with the oldest of their backups", async () => {
+  it("reports all restores after a given one as one, with the oldest of their backups", async () => {
     const ids = [rig.uuid(), rig.uuid(), rig.uuid()];
     assert.equal(await readRestoresSince(rig.db, null), null);
     const at = rig.clock.now();

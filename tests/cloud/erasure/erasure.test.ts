@@ -219,7 +219,7 @@ describeOnEngines("an erasure of prompts", (engine) => {
     assert.ok(!(await dump(rig)).includes("canary-dora-"));
   });
 
-  it("gives two processes that finish it the same certificate, which counts what both erased and who asked", async () => {
+  it("gives two processes that finish it the same certificate, which states what both erased and who requested it", async () => {
     const { workspace } = await workspaceWithBodies("fay");
     const scope = { workspaceId: workspace.id, userId: workspace.userId, project: null };
     const erasure = { ...scope, erasureId: newId(rig.parts), actorUserId: workspace.userId };

@@ -90,7 +90,7 @@ describe("createFairQueue()", () => {
     assert.equal(await visit?.run(async () => 7), 7);
   });
 
-  it("runs each piece of work once, never more than the slots, and leaves no slot free while a tenant may use it", async () => {
+  it("runs each piece of work once, never more than the slots at a time, and leaves no usable slot free", async () => {
     // Planted: not taking a tenant that had its turn to the end; the order of turns failed. Planted: not starting another piece
     // of work at an end; this property failed within 10 runs.
     const action = fc.oneof(fc.constantFrom("a", "b", "c"), fc.constant(null));

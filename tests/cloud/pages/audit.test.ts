@@ -157,7 +157,7 @@ describeOnEngines("the pages of the audit log", (engine) => {
     assert.deepEqual(verdict.prompt_views, { ok: false, fault: "row_changed", seq: 2, detail: null });
   });
 
-  it("list requests as far back as the audit log, which single requests are not shown", async () => {
+  it("list requests as far back as the audit log, beyond what the page of a request shows", async () => {
     const old = rig.uuid();
     const at = new Date(START - 100 * DAY_MS).toISOString();
     await rig.call("POST", "/v1/requests/batch", workspace.token, batch(record(old, { requested_at: at })));
@@ -169,7 +169,7 @@ describeOnEngines("the pages of the audit log", (engine) => {
     assert.match(await single.text(), /older than single requests are shown/);
   });
 
-  it("need the role and the plan that the API requires, also for a place in the navigation", async () => {
+  it("need the role and the plan that the API requires, and are otherwise not in the navigation", async () => {
     const team = await rig.addWorkspace({ plan: "team" });
     const [teamAdmin, stranger] = [
       visit(team, await rig.personIn(team, "workspaceAdmin")),

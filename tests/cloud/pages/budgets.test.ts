@@ -140,7 +140,7 @@ describeOnEngines("the page of budgets", (engine) => {
     assert.equal((await items()).length, 2);
   });
 
-  it("offers no new budget on Solo, but ends what is there", async () => {
+  it("offers no new budget on Solo, but allows ending existing ones", async () => {
     const id = await add({});
     await rig.db
       .updateTable("workspaces")

@@ -33,7 +33,7 @@ describeOnEngines("the page of an invitation", (engine) => {
     return items.map((item: { email: string; role: string }) => `${item.email} ${item.role}`);
   };
 
-  it("asks for the link if there is none, and says if a link is not an invitation's", async () => {
+  it("asks for the link if there is none, and rejects a link that is not an invitation's", async () => {
     const visitor = people.visitor();
     assert.match(await (await visitor.get("/invitation")).text(), /<h1>Open an invitation<\/h1>/);
     for (const link of [
@@ -155,7 +155,7 @@ describeOnEngines("the page of an invitation", (engine) => {
     assert.doesNotMatch((await visitor.follow("/invitation")).text, /You are invited/);
   });
 
-  it("names its address at the sign-up if another one is typed", async () => {
+  it("names the invited address at the sign-up if another one is typed", async () => {
     const { token } = await invite("meant@example.com");
     const visitor = people.visitor();
     await visitor.post("/invitation", { link: token });

@@ -80,7 +80,7 @@ describeOnEngines("the pages", (engine) => {
     }
   });
 
-  it("load files whose addresses name their content, so that browsers may cache them for ever", async () => {
+  it("load files whose addresses contain their hash, so that browsers may cache them forever", async () => {
     for (const { path, type, text } of [KIT_STYLE, FORM_STYLE, KIT_SCRIPT]) {
       const answer = await get(path, {});
       assert.equal(answer.headers.get("content-type"), type);

@@ -67,7 +67,7 @@ describeOnEngines("the pages of people and of stored prompts", (engine) => {
     assert.deepEqual(await ledger(), []);
   });
 
-  it("an administrator gives a reason, which the ledger has before the prompt is shown", async () => {
+  it("an administrator gives a reason, which is in the ledger before the prompt is shown", async () => {
     const path = `/requests/${requestId}`;
     assert.match(await admin.read(path), /recorded in the ledger of prompt views/);
     for (const reason of ["", "  ", "x".repeat(2001)]) {

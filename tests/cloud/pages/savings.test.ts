@@ -222,7 +222,7 @@ describeOnEngines("savings", (engine) => {
     assert.deepEqual([cache, buckets, findings.length], [answer.cache, answer.buckets, 2]);
   });
 
-  it("cover the plan's days, and name what they do not take", async () => {
+  it("cover the plan's days, and name the parameters that they do not accept", async () => {
     const solo = await open("solo");
     const answer = (await json(solo.get("period=12m&tz=UTC"))) as SavingsAnswer;
     assert.equal(answer.period.from, new Date(START - 90 * DAY).toISOString());

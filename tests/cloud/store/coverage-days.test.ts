@@ -181,7 +181,7 @@ describeOnEngines("the sums of coverage by day", (engine) => {
     );
   });
 
-  it("are made again a day after the update, for the days that a process of the previous version stored", async () => {
+  it("are rebuilt a day after the update, for the days that a process of the previous version stored", async () => {
     const { workspace, send } = await open();
     const hour = { metered: 5, missed: 2, incomplete: 1 };
     await send({

@@ -164,7 +164,7 @@ describeOnEngines(
       "0193a1b2-0000-7000-8000-00000000000b",
     ];
 
-    it("belong to the person of their latest key, even where the log-in that migrates is under the policies", async () => {
+    it("belong to the person of their latest key, even if row-level security applies to the migrating role", async () => {
       const at = CLOUD_MIGRATIONS.findIndex(({ name }) => name === "0006-machine-people");
       const { owner: db, close } = await openAsLogins(engine, "one", CLOUD_MIGRATIONS.slice(0, at));
       const key = (id: string, user: string, created: string, revoked: string | null) =>

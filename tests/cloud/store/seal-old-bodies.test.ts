@@ -102,7 +102,7 @@ describeOnEngines("sealOldBodies()", (engine) => {
     assert.equal((await sealOldBodies(rig.db, sealing(rig), rig.clock.now(), ALL)).sealed, 0);
   });
 
-  it("takes an encrypted side for the same as the one that its sender sends again", async () => {
+  it("treats an encrypted side as equal to the one that its sender sends again", async () => {
     const { workspace, ids } = await addOld(rig, 1, ["only"]);
     await sealOldBodies(rig.db, sealing(rig), rig.clock.now(), ALL);
     await send(rig.app(config), workspace, ids[0] as string, "only");
@@ -121,7 +121,7 @@ describeOnEngines("sealOldBodies()", (engine) => {
     assert.equal((await countSides(rig, workspace)).clear, 0);
   });
 
-  it("leaves what an erasure that began is about to delete, so that no key outlives its destruction", async () => {
+  it("leaves bodies that a started erasure will delete, so that no key outlives its destruction", async () => {
     const { workspace } = await addOld(rig, 1, ["text"]);
     rig.clock.advance(1_000);
     const erasure = { workspaceId: workspace.id, userId: workspace.userId, project: null };
@@ -136,7 +136,7 @@ describeOnEngines("sealOldBodies()", (engine) => {
     assert.deepEqual(keys, []);
   });
 
-  it("is a part of the hourly job, which says so in the log and compacts once", async () => {
+  it("is part of the hourly job, which logs it and compacts once", async () => {
     const { workspace } = await addOld(rig, 2, ["text"]);
     const events: unknown[] = [];
     let compacted = 0;
@@ -156,7 +156,7 @@ describeOnEngines("sealOldBodies()", (engine) => {
 });
 
 describeOnPostgres("sealOldBodies() under load", (engine) => {
-  it("encrypts everything once while senders replace bodies and other processes do the same", async (test) => {
+  it("encrypts everything once while senders replace bodies and other processes encrypt too", async (test) => {
     const rig = await createRig(engine, { config });
     test.after(() => rig.close());
     const { workspace, ids } = await addOld(rig, 30, ["old"]);

@@ -173,7 +173,7 @@ describeOnEngines("weekly summaries", (engine) => {
     assert.equal(mails.length, 2);
   });
 
-  it("go to nobody who was removed or has no account, and never continue after that", async () => {
+  it("are not sent to anyone who was removed or has no account, and do not resume later", async () => {
     const admin = await rig.personIn(workspace, "workspaceAdmin");
     const ben = await rig.personIn(workspace, "member");
     await turn(true);
@@ -194,7 +194,7 @@ describeOnEngines("weekly summaries", (engine) => {
     assert.deepEqual(mails, []);
   });
 
-  it("end by the link in the email: by one POST from anywhere, not by opening it, and for that person only", async () => {
+  it("end by one POST to the link in the email, from anywhere and for that person only, but not by opening it", async () => {
     const app = rig.app({ baseUrl: BASE });
     const ben = await rig.personIn(workspace, "member");
     await turn(true);
@@ -231,7 +231,7 @@ describeOnEngines("weekly summaries", (engine) => {
     assert.equal((await listOwnSummaries(rig.db, ben.userId)).size, 1);
   });
 
-  it("are started and stopped on the page of the account, which hides other people's", async () => {
+  it("are started and stopped on the account page, which shows only the visitor's own", async () => {
     const app = rig.app({ baseUrl: BASE });
     const post = (enabled: string, of: string) =>
       app.request("/account", {

@@ -188,7 +188,7 @@ describe("budgetTransition()", () => {
     assert.deepEqual(apply(state, [passed], NOON).effects, []);
   });
 
-  it("keeps a guard's cool-down when the sums are read again and its period holds no call any more", () => {
+  it("keeps a guard's cool-down when the sums are read again and its period contains no more calls", () => {
     const guard = budgetOf({
       unit: "requests",
       limit: 1n,
@@ -202,7 +202,7 @@ describe("budgetTransition()", () => {
     assert.deepEqual([spentOf(read, later), sumOf(read)?.trippedUntil], [0n, NOON + 600_000]);
   });
 
-  it("takes up a guard's cool-down that began before a restart, and ends it with the guard", () => {
+  it("resumes a guard's cool-down that began before a restart, and ends it with the guard", () => {
     const guard = budgetOf({
       unit: "requests",
       limit: 1n,
@@ -437,7 +437,7 @@ function worstSum(budget: Budget, records: readonly BookedCall[]): bigint {
 }
 
 describe("budgets that block", () => {
-  it("never end above the amount with reservations, and by at most one call without, in any order of events", () => {
+  it("never exceed the amount with reservations, and exceed it by at most one call without, in any order of events", () => {
     fc.assert(
       fc.property(moves, fc.boolean(), (all, reserve) => {
         const { records } = simulate(all, reserve);

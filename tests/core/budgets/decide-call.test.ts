@@ -47,7 +47,7 @@ describe("decideCall()", () => {
     });
   });
 
-  it("in USD never refuses a call that costs nothing, even if it fails closed and its sum or the caller is not known", () => {
+  it("never refuses a call that costs nothing for a budget in USD, even if that fails closed and its sum or the caller is unknown", () => {
     const free = call({ facts: { ...metered, billing: "free" }, bound: { costPicoUsd: 0n, tokens: null } });
     const zero = call({ bound: { costPicoUsd: 0n, tokens: 10 } });
     const used = spentCents({}, 1_000);
@@ -110,7 +110,7 @@ describe("decideCall()", () => {
     );
   });
 
-  it("lets a call that stays unknown through, or refuses it if the budget fails closed", () => {
+  it("sends a call whose facts stay unknown, or refuses it if the budget fails closed", () => {
     const { model: _, ...facts } = metered;
     const unknown = call({ facts, isFinal: true });
     const scope = { model: ["m"] };

@@ -56,7 +56,7 @@ describe("findZone()", () => {
     assert.equal(hours(zoneOf("America/Havana"), "2026-11-01"), 25);
   });
 
-  it("counts an evening that clocks show again after midnight to the new day", () => {
+  it("counts an evening that clocks repeat after midnight as part of the new day", () => {
     // 7 November 2010: 00:01 became 23:01.
     const stJohns = zoneOf("America/St_Johns");
     const midnight = Date.UTC(2010, 10, 7, 2, 30);
@@ -84,7 +84,7 @@ describe("findZone()", () => {
     assert.equal(berlin.dateAt(Date.UTC(2026, 2, 28, 23)), "2026-03-29");
   });
 
-  it("gives a day that the calendar left out no length", () => {
+  it("gives no length to a day that the calendar left out", () => {
     assert.equal(hours(zoneOf("Pacific/Apia"), "2011-12-30"), 0);
   });
 

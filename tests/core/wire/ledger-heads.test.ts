@@ -21,7 +21,7 @@ describe("ledgerHeadsQuerySchema", () => {
 });
 
 describe("ledgerHeadsSchema", () => {
-  it("takes hashes in lower-case hex only", () => {
+  it("accepts hashes in lower-case hex only", () => {
     assert.equal(isAnswer({}), true);
     assert.equal(isAnswer({ seq: 3, asked_hash: "a".repeat(64) }), true);
     for (const change of [

@@ -21,7 +21,7 @@ const isUpload = (readings: readonly object[]) =>
   v.safeParse(limitsUploadSchema, { daemon_version: "0.4.0", readings }).success;
 
 describe("limitsUploadSchema", () => {
-  it("takes 1 to 500 readings", () => {
+  it("accepts 1 to 500 readings", () => {
     const some = (count: number) => Array.from({ length: count }, () => reading);
     assert.deepEqual([0, 1, MAX_LIMIT_READINGS, MAX_LIMIT_READINGS + 1].map(some).map(isUpload), [
       false,
@@ -31,7 +31,7 @@ describe("limitsUploadSchema", () => {
     ]);
   });
 
-  it("takes no count that is negative or not whole, and no reading without its time", () => {
+  it("rejects a count that is negative or not whole, and a reading without its time", () => {
     for (const change of [{ used_ppm: -1 }, { remaining: 0.5 }, { limit: 2 ** 53 }, { seen_at: null }])
       assert.equal(isUpload([{ ...reading, ...change }]), false, JSON.stringify(change));
   });

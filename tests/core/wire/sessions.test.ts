@@ -40,7 +40,7 @@ describe("the answers about sessions", () => {
     );
   });
 
-  it("refuse an id that is no hash, and a sum that is no whole number", () => {
+  it("reject an id that is not a hash, and a sum that is not a whole number", () => {
     assert.equal(list({ ...session, session_id: "my-session" }).ok, false);
     assert.equal(list({ ...session, input_tokens: "-1" }).ok, false);
   });

@@ -12,7 +12,7 @@ describe("a change of a workspace's settings", () => {
     assert.equal(parseWire(settingsPatchSchema, {}).ok, false);
   });
 
-  it("takes only zones that the runtime knows", () => {
+  it("accepts only zones that the runtime knows", () => {
     for (const zone of ["", "Europe/Atlantis", "+25:00", "\0"]) {
       assert.equal(parseWire(settingsPatchSchema, { reporting_zone: zone }).ok, false, zone);
     }

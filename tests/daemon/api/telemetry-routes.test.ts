@@ -77,7 +77,7 @@ describe("POST /otlp/v1/logs", () => {
       assert.equal((await post(api, Uint8Array.of(), PROTOBUF_TYPE, "/otlp")).status, 400);
     }));
 
-  it("tells why it refused a payload", () => {
+  it("states why it refused a payload", () => {
     const reasons: string[] = [];
     return withReceiver(
       async (api) => {
@@ -142,7 +142,7 @@ describe("POST /otlp/v1/logs", () => {
       assert.deepEqual([stored(api)[0]?.model, stored(api)[0]?.session], ["unknown", null]);
     }));
 
-  it("is not there unless it is switched on", () =>
+  it("does not exist unless it is switched on", () =>
     withReceiver(async (api) => {
       for (const signal of ["logs", "metrics", "traces"])
         assert.equal((await post(api, "{}", JSON_TYPE, `/otlp/v1/${signal}`)).status, 404);

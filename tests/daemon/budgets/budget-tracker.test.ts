@@ -233,7 +233,7 @@ describe("createBudgetTracker()", () => {
       tracker.stop();
     }));
 
-  it("knows no sums while the store is in trouble, and the right ones after it", () =>
+  it("has no sums while the store fails, and the right ones once it works", () =>
     withStore(async (store) => {
       const broken: { -readonly [Key in keyof Store]: Store[Key] } = { ...store };
       const { tracker, add } = await track(broken, [budgetOf({ fail: "closed" })]);

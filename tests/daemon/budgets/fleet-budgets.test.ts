@@ -146,7 +146,7 @@ describe("fleet budgets on a machine", () => {
       assert.equal(decide().kind, "allow");
     }));
 
-  it("hold for 24 hours without the cloud, and are then open unless they fail closed", () =>
+  it("apply for 24 hours without the cloud, and then allow calls unless they fail closed", () =>
     withStore(async (store) => {
       const { state, decide, views, clock } = await track(store);
       const total = { period: "total", zone: null, period_from: new Date(0).toISOString() };

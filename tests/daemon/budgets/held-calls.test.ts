@@ -186,7 +186,7 @@ describe("createHeldCalls()", () => {
     );
   });
 
-  it("gives calls that state no session that of their process, and no session if that is not found", async () => {
+  it("gives a call without a session that of its process, and none if the process is not found", async () => {
     const perSession = budgetOf({ unit: "requests", limit: 1n, period: { kind: "session" } });
     const scoped = budgetOf({ unit: "requests", limit: 1n, scope: { session: ["process 4*"] } });
     for (const budget of [perSession, scoped]) {

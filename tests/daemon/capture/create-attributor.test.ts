@@ -180,7 +180,7 @@ describe("createAttributor()", () => {
     assert.equal(await remoteOf("C:\\git\\shop"), null);
   });
 
-  it("knows no state outside of a repository, of an unknown caller, or if reading fails", async () => {
+  it("returns no state outside a repository, for an unknown caller, or if reading fails", async () => {
     const never = async (): Promise<never> => assert.fail("read");
     assert.equal(await readGit(never, { folders: { ...shop, gitRoot: null, gitFolder: null } }), null);
     assert.equal(await readGit(never, { process: null }), null);

@@ -154,7 +154,7 @@ describe("the limits that calls state", () => {
     assert.equal(rig.counts.free, 1);
   });
 
-  it("are not read from answers that failed, are cut, too long or no JSON", async () => {
+  it("are not read from answers that failed, were cut off, are too long or are not JSON", async () => {
     const { rig, taken } = openRig();
     const start = "GET /api/oauth/usage";
     const answer = JSON.stringify({ five_hour: { utilization: 5 } });
@@ -169,7 +169,7 @@ describe("the limits that calls state", () => {
     assert.deepEqual(taken, []);
   });
 
-  it("are no calls in flight, unlike the calls of models", async () => {
+  it("are not shown as calls in flight, unlike calls to models", async () => {
     let atMs = 100;
     const { rig } = openRig({ monotonicMs: () => atMs });
     const open = (start: string, body: string) => {

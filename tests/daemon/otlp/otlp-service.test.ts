@@ -133,7 +133,7 @@ describe("createOtlpService()", () => {
       await service.stop();
     }));
 
-  it("continues after a restart where it was, and passes over what may not leave the machine", () =>
+  it("continues after a restart where it stopped, and skips what may not leave the machine", () =>
     withStore(async (store) => {
       const first = setUp(store);
       first.service.start();

@@ -341,7 +341,7 @@ describe("the local dashboard", () => {
     }
   });
 
-  it("says on the page of a cut stream what happened", async () => {
+  it("says what happened on the page of a stream that was cut off", async () => {
     const cut = sampleRecord({
       errorClass: "network",
       retryable: false,

@@ -28,7 +28,7 @@ describe("createCallBounds()", () => {
     return { ...bounds.find({ host, port: 443, head, body }), bytes: body.length };
   };
 
-  it("knows no bound before it learned how such calls are priced", () => {
+  it("returns no bound before it knows how such calls are priced", () => {
     assert.deepEqual(find(), { ...UNKNOWN_BOUND, bytes: find().bytes });
   });
 
@@ -40,7 +40,7 @@ describe("createCallBounds()", () => {
     assert.equal(microUsd, (bytes + 8_192) * 6 + 100 * 15);
   });
 
-  it("knows no bound of another path or host, of a compressed body, or of a number that is too large", () => {
+  it("returns no bound for another path or host, a compressed body, or a number that is too large", () => {
     for (const unknown of [
       find({}, headOf("/v1/messages/count_tokens")),
       find({}, headOf("/v1/messages", "Content-Encoding: gzip\r\n")),

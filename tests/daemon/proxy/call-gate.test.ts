@@ -24,7 +24,7 @@ const isRefused = ({ head }: CallQuestion) => textOf(head).includes("/refused");
 
 for (const form of ["intercepted", "absolute", "gateway"] as const) {
   describe(`a held call, ${form}`, () => {
-    it("goes upstream unchanged when it is allowed, after its head and body were shown", async () => {
+    it("is sent upstream unchanged when it is allowed, after its head and body were passed to the decision", async () => {
       const { client, proxy, questions, server, at, send } = await open(form, () => allowed);
       const got = collect(client);
       send(post(at("/v1/messages"), '{"model":"m"}'));
@@ -92,7 +92,7 @@ for (const form of ["intercepted", "absolute", "gateway"] as const) {
       client.destroy();
     });
 
-    it("shows a chunked body without its chunks, and sends it with them", async () => {
+    it("passes a chunked body to the decision without its chunks, and sends it with them", async () => {
       const { client, proxy, questions, server, at, send } = await open(form, () => allowed);
       const got = collect(client);
       send(`POST ${at("/c")} HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n`);
@@ -118,7 +118,7 @@ for (const form of ["intercepted", "absolute", "gateway"] as const) {
       client.destroy();
     });
 
-    it("goes, and is counted, if there is no decision in time", async () => {
+    it("is sent, and counted, if there is no decision in time", async () => {
       const gate = { fail: "open", timeoutMs: 5 } as const;
       const { client, proxy, questions, at, send } = await open(form, () => null, { gate });
       const got = collect(client);
@@ -335,7 +335,7 @@ describe("a provisional gate", () => {
     client.destroy();
   });
 
-  it("lets the calls that wait go once no budget blocks", async () => {
+  it("sends the calls that wait once no budget blocks", async () => {
     const { client, proxy, questions, at, send } = await open(
       "intercepted",
       () => refused,
@@ -352,7 +352,7 @@ describe("a provisional gate", () => {
 
   for (const gate of [null, { fail: "open", timeoutMs: 60_000 }] as const) {
     const isCounted = gate !== null;
-    it(`counts the calls that went before, ${isCounted ? "if a budget blocks" : "unless no budget blocks"}`, async () => {
+    it(`counts the calls that were sent before, ${isCounted ? "if a budget blocks" : "unless no budget blocks"}`, async () => {
       const { client, proxy, at, send } = await open("intercepted", () => refused, provisional("open", 5));
       const got = collect(client);
       send(post(at("/1")));

@@ -40,7 +40,7 @@ describe("probePort()", () => {
     assert.equal(await probePort("127.0.0.1", port, TIMEOUT_MS), "closed");
   });
 
-  it("does not know without a free descriptor", {
+  it("returns unknown without a free descriptor", {
     skip:
       "Deno" in globalThis || "Bun" in globalThis || !hasPrlimit()
         ? "needs Node and prlimit (util-linux)"

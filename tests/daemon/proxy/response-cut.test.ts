@@ -119,7 +119,7 @@ for (const form of ["intercepted", "absolute", "gateway"] as const) {
       });
     }
 
-    it("is not ended after its own end, and neither is the next call on its connection", async () => {
+    it("is not cut after its own end, and neither is the next call on its connection", async () => {
       const first = `${headOf("Content-Length: 2")}ok`;
       const call = await begin(first);
       call.cut();

@@ -87,7 +87,7 @@ describe("warm connections", () => {
     assert.deepEqual(await warmCounters(proxy), { ready: 0, used: 0, missed: 0, unused: 0, failed: 0 });
   });
 
-  it("are not dialled for a host that is no provider's, or that failed", async () => {
+  it("are not dialled for a host that is not a provider's, or that failed", async () => {
     const untrusted = testLeaf(testAuthority("nobody", ["localhost"]), "nobody", "localhost");
     const provider = await openProvider(cleanup, undefined, untrusted);
     const proxy = await openProxy(cleanup, { warmConnections });
@@ -191,7 +191,7 @@ describe("warm connections", () => {
     assert.equal((await warmCounters(proxy)).ready, 0);
   });
 
-  it("were verified when they were dialled; later ones meet a changed certificate", async () => {
+  it("were verified when they were dialled, and a changed certificate fails later ones", async () => {
     const untrusted = testLeaf(testAuthority("nobody", ["localhost"]), "nobody", "localhost");
     let leaf = providerLeaf;
     const provider = await openProvider(cleanup, undefined, undefined, {
@@ -228,7 +228,7 @@ describe("warm connections", () => {
     ["offers only HTTP/2", { servername: "localhost", ALPNProtocols: ["h2"] }, "http2_only"],
     ["names another server", { servername: "other.localhost" }, "sni_mismatch"],
   ] as const) {
-    it(`are not used by a client that ${name}: it gets a connection of its own`, async () => {
+    it(`are not used by a client that ${name}: it gets its own connection`, async () => {
       const { provider, proxy } = await openWarm();
       const { socket } = await connectThrough(proxy.port, `localhost:${provider.port}`);
       const client = connectTls({ socket, ...options, rejectUnauthorized: false });
@@ -326,7 +326,7 @@ describe("warm connections", () => {
     }
   });
 
-  it("are not used by another user of the machine, who gets a connection of their own", async () => {
+  it("are not used by another user of the machine, who gets a separate connection", async () => {
     const ownUid = process.geteuid?.() ?? 0;
     let uid = ownUid;
     const provider = await openProvider(cleanup);

@@ -124,7 +124,7 @@ describe("createWarmConnections()", () => {
     assert.deepEqual([counters.ready, changes()], [0, 1]);
   });
 
-  it("takes a dial that fails for the network as a change of it, and one that was answered as the host's", async () => {
+  it("treats a dial that fails because of the network as a change of it, and one that was answered as the host's failure", async () => {
     for (const [code, ready] of [
       ["ENETUNREACH", 0],
       ["ECONNREFUSED", 1],
@@ -151,7 +151,7 @@ describe("createWarmConnections()", () => {
     assert.deepEqual(dialled, ["local", "remote", "remote"]);
   });
 
-  it("has none of a connection that was lost or discarded", async () => {
+  it("keeps no connection that was lost or discarded", async () => {
     const { pool, provider, target, until, untilReady } = await openPool();
     pool.connected(target, "local");
     await untilReady(1);

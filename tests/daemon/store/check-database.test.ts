@@ -21,7 +21,7 @@ describe("checkDatabase()", () => {
       store.close();
     }));
 
-  it("knows no such number of a database that it cannot read", () =>
+  it("returns no number for a database that it can't read", () =>
     inNewFolder(async (folder) => {
       const { state, unsummed } = await checkDatabase(opener, join(folder, "meter.db"));
       assert.deepEqual([state, unsummed], ["absent", null]);

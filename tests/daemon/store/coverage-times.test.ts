@@ -73,7 +73,7 @@ describe("store.coverage.readRuns()", () => {
       assert.deepEqual(read(null, -1), runs.slice(0, 1));
     }));
 
-  it("has one run for each start, and none that a deletion reached", () =>
+  it("has one run for each start, and none from before a deletion", () =>
     withStore(({ coverage, deletion }) => {
       coverage.saveRun(run(0, 1));
       coverage.saveRun(run(0, 2));

@@ -233,7 +233,7 @@ describe("createRecordWriter()", () => {
       assert.equal(store.bodies.stats().bodies, 2, "room again after recovery");
     }));
 
-  it("counts the reason backlog if the store works and one turn captures too much", () => {
+  it("counts a loss as backlog if the store works and one turn captures too much", () => {
     const bench = createBench(nowhere, { records: 1, bodyBytes: 0 });
     bench.writer.add(sampleRecord());
     bench.writer.add(sampleRecord());
@@ -484,7 +484,7 @@ describe("createRecordWriter() with calls in progress", () => {
     assert.equal(bench.batches.length, 2);
   });
 
-  it("counts none after its close", () =>
+  it("counts no call after it was closed", () =>
     withStore((store) => {
       const { writer } = createBench(store);
       const ended = writer.begin(host);

@@ -583,7 +583,7 @@ describe("rollups", () => {
     );
   });
 
-  it("cost no record if they can't be added to", () =>
+  it("lose no record if they can't be updated", () =>
     inNewFolder(async (folder) => {
       const path = join(folder, "meter.db");
       const store = await openStore(opener, path, { rollupTail });
@@ -699,7 +699,7 @@ describe("rollups", () => {
       store.close();
     }));
 
-  it("keep no name of what was deleted", () =>
+  it("keep no deleted name", () =>
     inNewFolder(async (folder) => {
       const path = join(folder, "meter.db");
       const store = await openStore(opener, path, { rollupTail });

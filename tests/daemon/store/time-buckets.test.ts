@@ -29,7 +29,7 @@ describe("bucketOf()", () => {
 
   const skip = "Deno" in globalThis ? "Deno reads the time zone once, when it starts" : false;
 
-  it("tells the two hours apart that have the same local time", { skip }, () =>
+  it("distinguishes the two hours that have the same local time", { skip }, () =>
     inZone("Europe/Berlin", () => {
       const keys = ["2026-10-25T00:30Z", "2026-10-25T01:30Z"].map(
         (at) => bucketOf(Date.parse(at), "hour", "local").key,

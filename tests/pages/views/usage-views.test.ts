@@ -172,7 +172,7 @@ describe("readUsageView()", () => {
     assert.equal(DEFAULT_USAGE_QUERY.by, null);
   });
 
-  it("takes an empty field of a form as no filter, and an empty value of a link as the unknown value", () => {
+  it("reads an empty field of a form as no filter, and an empty value of a link as the unknown value", () => {
     assert.deepEqual(
       viewOf(OVERVIEW_VIEW, "form=1&project=&client=claude").query.filters.map(({ dimension }) => dimension),
       ["client"],

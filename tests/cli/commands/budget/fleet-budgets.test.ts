@@ -7,7 +7,7 @@ import { sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
 import { createSampleHome, runWords } from "../../run-command.rig.ts";
 
 describe("meter budget, with budgets of a workspace", () => {
-  it("lists and explains them, and says who can change one instead of changing it", async (context) => {
+  it("lists and explains them, and names who can change one instead of changing it", async (context) => {
     const statement = {
       ...{ workspace: "Acme", address: "https://cloud.example/w/w1/budgets", at: Date.now() },
       budgets: [

@@ -155,7 +155,7 @@ describe("meter export", () => {
     assert.equal(rows.length, 5);
   });
 
-  it("leaves no part of a file that it could not finish, and explains", async () => {
+  it("deletes a file that it could not finish, and says why", async () => {
     const output = join(sample.home, "missing", "out.jsonl");
     const { code, stderr } = await run("-o", output);
     assert.equal(code, 1);

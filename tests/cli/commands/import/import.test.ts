@@ -188,7 +188,7 @@ describe("meter import", () => {
     });
   });
 
-  it("leaves sums of sessions out that end after the first call of that program through the proxy", async () => {
+  it("leaves out totals of sessions that end after the program's first call through the proxy", async () => {
     const at = Date.parse("2026-08-04T07:00:00.000Z");
     await onMachine(
       async (machine) => {

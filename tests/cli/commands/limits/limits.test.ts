@@ -103,7 +103,7 @@ describe("meter limits", () => {
     assert.match(stderr, /^meter: Invalid value for --by: colour\. Expected: project, session, agent\.\n/);
   });
 
-  it("says so if no limit, or no share, is known", async () => {
+  it("reports that no limit, or no share, is known", async () => {
     const empty = await createSampleHome();
     assert.equal(
       (await runWords(empty.home, ["limits", "--by", "agent"])).stdout,
@@ -115,7 +115,7 @@ describe("meter limits", () => {
     none.remove();
   });
 
-  it("says so if no use can be divided", async () => {
+  it("reports that no use can be divided", async () => {
     const one = await createSampleHome((store) =>
       store.limits.save([
         { reading: reading({ usedPpm: 5, windowMs: null, seenAt: Date.now() }), isPoint: true },

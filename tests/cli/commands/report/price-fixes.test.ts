@@ -50,7 +50,7 @@ describe("a report with models without a price", () => {
     assert.ok(stdout.includes(`  ${BLOCK.replaceAll("\n", "\n  ")}\n`), stdout);
   });
 
-  it("suggests nothing but to price again what the rates in force have a price for", async () => {
+  it("suggests only repricing if the rates in force have the price", async () => {
     const older = await createSampleHome((store) =>
       store.records.insert([unpriced({ provider: "openai", model: "gpt-4o" })]),
     );

@@ -18,7 +18,7 @@ describe("telemetrySettings()", () => {
     ]);
   });
 
-  it("leaves another collector as it is, and not its own", () => {
+  it("keeps another collector's variables, and replaces its own", () => {
     assert.equal(
       telemetrySettings({ OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: "http://collector:4318" }, "claude", ADDRESS),
       "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",

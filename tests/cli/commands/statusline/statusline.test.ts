@@ -90,7 +90,7 @@ describe("renderStatusline()", () => {
     );
   });
 
-  it("is about today without Claude Code", () => {
+  it("shows today's totals without Claude Code", () => {
     const now = response({
       today: sums({ spent_pico_usd: "1000000000", cache_percent: 3 }),
       last_hour: sums(),
@@ -115,7 +115,7 @@ describe("renderStatusline()", () => {
     assert.equal(renderStatusline(null, hostile, at), "a\ufffd[2J\ufffdb · meter is not running");
   });
 
-  it("keeps who pays apart", () => {
+  it("shows spend and plan usage separately", () => {
     const all = {
       spent_pico_usd: "1200000000000",
       plan_usage_pico_usd: "3400000000000",
@@ -127,7 +127,7 @@ describe("renderStatusline()", () => {
 });
 
 describe("parseClaudeInput()", () => {
-  it("takes nothing from other or malformed JSON", () => {
+  it("ignores other and malformed JSON", () => {
     for (const text of ["", "{", "[]x", "null", "5"]) assert.equal(parseClaudeInput(text), null, text);
     const nothing = { model: null, sessionId: null, costUsd: null, limits: [] };
     for (const value of [
@@ -154,7 +154,7 @@ describe("parseClaudeInput()", () => {
 });
 
 describe("readInput()", () => {
-  it("waits for no terminal, and not long for a silent pipe", async () => {
+  it("does not wait for a terminal, and only briefly for a silent pipe", async () => {
     assert.equal(await readInput(Object.assign(new PassThrough(), { isTTY: true })), "");
     assert.equal(await readInput(new PassThrough()), "");
     assert.equal(await readInput(Readable.from(["a", "b"])), "ab");
@@ -207,7 +207,7 @@ describe("meter statusline", () => {
       },
     ));
 
-  it("is neutral if the daemon answers with something else", async () => {
+  it("prints a neutral line if the daemon's answer is unexpected", async () => {
     for (const answer of [{ status: 500, body: "{}" }, { body: "{" }, { body: "{}" }])
       await withDaemon(
         () => answer,
@@ -215,7 +215,7 @@ describe("meter statusline", () => {
       );
   });
 
-  it("is neutral without a daemon, and in a home that is not there", async () => {
+  it("prints a neutral line without a daemon, and if the home does not exist", async () => {
     assert.equal(await print("/nowhere", ""), "meter is not running\n");
     assert.equal((await runWords("/nowhere", ["statusline", "--help"])).code, 0);
   });

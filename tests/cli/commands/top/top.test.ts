@@ -119,7 +119,7 @@ describe("renderTop()", () => {
 });
 
 describe("renderMinutes()", () => {
-  it("draws any cost above the ground, and nothing without cost", () => {
+  it("draws a bar for any cost above zero, and nothing without cost", () => {
     const minutes = (...costs: number[]) =>
       renderMinutes(
         {

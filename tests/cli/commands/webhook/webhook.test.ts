@@ -48,7 +48,7 @@ describe("meter webhook", () => {
     );
   });
 
-  it("test fails without a webhook, and if one does not take the message", async () => {
+  it("test fails without a webhook, and if one does not accept the message", async () => {
     const missing = await run("", "test");
     assert.equal(missing.code, 1);
     assert.match(missing.stderr, /has no \[\[webhooks\]\] that can be used/);
@@ -60,7 +60,7 @@ describe("meter webhook", () => {
     assert.match(moved.stderr, /1 of 1 webhooks failed/);
   });
 
-  it("secret prints a secret that the configuration takes", async () => {
+  it("secret prints a secret that the configuration accepts", async () => {
     const { stdout } = await run("", "secret");
     assert.match(stdout, /^whsec_[A-Za-z0-9+/]{43}=\n$/);
     assert.notEqual(stdout, (await run("", "secret")).stdout);

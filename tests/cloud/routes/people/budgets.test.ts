@@ -127,7 +127,7 @@ describeOnEngines("the budgets of a workspace", (engine) => {
     ]);
   });
 
-  it("only administrators set budgets, and only on Team and above; every plan can end them", async () => {
+  it("only administrators set budgets, and only on Team and above; on every plan they can end them", async () => {
     assert.equal((await set({ name: "b" }, member)).status, 403);
     const id = await created({ name: "b" });
     for (const path of [`${id}/pause`, `${id}/resume`])

@@ -51,7 +51,7 @@ describe("createCut()", () => {
     assert.equal(cut("bedrock.converse").event, null);
   });
 
-  it("has the refusal of every API, for a call without a response yet", () => {
+  it("is the API's refusal for a call that has no response yet", () => {
     for (const api of Object.keys(API_READERS) as ApiId[])
       assert.match(
         text(cut(api).response) ?? "",

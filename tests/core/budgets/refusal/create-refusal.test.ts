@@ -98,7 +98,7 @@ describe("formatRefusal()", () => {
     )
     .map((parts) => parts.join(""));
 
-  it("holds no text at which a client repeats the call, whatever the name and the amount", () => {
+  it("contains no text that makes a client retry, whatever the name and the amount", () => {
     const units = fc.constantFrom("usd" as const, "tokens" as const, "requests" as const);
     const limits = fc.oneof(
       fc.bigInt(0n, 10n ** 19n),
@@ -194,7 +194,7 @@ describe("createRefusal()", () => {
       assert.ok(JSON.stringify(refuse(api).body).includes("meter budget lift agents"), api);
   });
 
-  it("holds no text at which a client repeats the call, except 429 where that makes it stop", () => {
+  it("contains no text that makes a client retry, except 429 for clients that stop at it", () => {
     for (const api of Object.keys(API_READERS) as ApiId[]) {
       const { body } = createRefusal({ api }, client("pi", [], "pi"), facts);
       assert.equal(isRepeated(body.replaceAll("insufficient_quota", "")), false, `${api}: ${body}`);

@@ -31,7 +31,7 @@ describe("createOtlpRequest()", () => {
 });
 
 describe("isRejected()", () => {
-  it("is true only for answers that say that the message is bad", () => {
+  it("is true only for answers that reject the message itself", () => {
     const http = (status: number) => isRejected({ kind: "http", status, retryAfterMs: null });
     assert.deepEqual([400, 413, 422].map(http), [true, true, true]);
     assert.deepEqual([200, 401, 403, 404, 408, 429, 500, 503].filter(http), []);
@@ -40,7 +40,7 @@ describe("isRejected()", () => {
 });
 
 describe("isOtlpHeader()", () => {
-  it("takes a header that HTTP allows and that the client does not set itself", () => {
+  it("accepts a header that HTTP allows and that the client does not set itself", () => {
     assert.ok(isOtlpHeader("x-api-key", "a secret"));
     for (const [name, value] of [
       ["", "v"],

@@ -22,7 +22,7 @@ const http = (status: number, retryAfterMs: number | null = null): CloudResult =
 });
 
 describe("afterAttempt()", () => {
-  it("moves on after any 2xx, at once", () => {
+  it("advances at once after any 2xx", () => {
     for (const status of [200, 204, 299])
       assert.deepEqual(
         afterAttempt(
@@ -38,7 +38,7 @@ describe("afterAttempt()", () => {
       );
   });
 
-  it("skips nothing after anything else, and waits longer each time", () => {
+  it("skips nothing after any other answer, and waits longer each time", () => {
     const results: CloudResult[] = [
       http(199),
       http(301),

@@ -139,7 +139,7 @@ describe("claudeLog", () => {
     assert.deepEqual(read({ prNumber: "7", timestamp }), { session: "file-session", at, pullRequest: 7 });
   });
 
-  it("takes nothing from a link without a number or a time", () => {
+  it("ignores a link without a number or a time", () => {
     const timestamp = "2026-08-01T10:02:00.000Z";
     for (const members of [
       { timestamp },

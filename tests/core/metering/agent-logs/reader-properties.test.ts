@@ -82,7 +82,7 @@ describe("every reader", () => {
       }
     });
 
-    it(`${name}: is not disturbed by lines of anything else`, () => {
+    it(`${name}: ignores other lines`, () => {
       fc.assert(
         fc.property(
           fc.array(fc.tuple(fc.nat(items.length), fc.jsonValue()), { maxLength: 10 }),
@@ -158,7 +158,7 @@ describe("every reader", () => {
     });
   }
 
-  it("has needles that are in each line that it takes something from", () => {
+  it("searches for strings that are in each line that it reads", () => {
     let leftOut = 0;
     for (const [name, { kind, reader }] of Object.entries(LOG_FORMATS)) {
       if (kind !== "lines") continue;

@@ -90,7 +90,7 @@ describe("findPackedCommit()", () => {
       assert.equal(findPackedCommit(packed, reference), null, reference);
   });
 
-  it("takes no other text for a commit", () => {
+  it("does not mistake other text for a commit", () => {
     for (const line of [
       `^${sha1} refs/heads/x`,
       `x${sha1} refs/heads/x`,

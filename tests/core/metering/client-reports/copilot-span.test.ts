@@ -111,7 +111,7 @@ describe("readCopilotLine()", () => {
       assert.equal(readCopilotLine(line), null);
   });
 
-  it("leaves sums unknown whose parts exceed them", () => {
+  it("treats sums whose parts exceed them as unknown", () => {
     const values = { "gen_ai.usage.input_tokens": 1, "gen_ai.usage.reasoning.output_tokens": 900 };
     const tokens = readCopilotLine(span({}, values))?.tokens;
     assert.deepEqual(

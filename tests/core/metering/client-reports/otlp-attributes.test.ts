@@ -9,7 +9,7 @@ import {
 import { AT, attributes } from "./otlp.rig.ts";
 
 describe("readAnyValue()", () => {
-  it("reads texts, booleans and numbers, and nothing else", () => {
+  it("reads strings, booleans and numbers, and nothing else", () => {
     const cases: readonly [value: unknown, expected: unknown][] = [
       [{ stringValue: "" }, ""],
       [{ boolValue: false }, false],
@@ -45,7 +45,7 @@ describe("readAttributes()", () => {
 });
 
 describe("readUsdAttribute()", () => {
-  it("reads a number or a text, and takes what is no amount as unknown", () => {
+  it("reads a number or a string, and treats anything that is not an amount as unknown", () => {
     const cases: readonly [value: string | number | boolean, expected: bigint | null][] = [
       [0.25, 250_000_000_000n],
       ["0.25", 250_000_000_000n],
@@ -62,7 +62,7 @@ describe("readUsdAttribute()", () => {
 });
 
 describe("readNanos()", () => {
-  it("reads a text or a number of nanoseconds, if the time is possible", () => {
+  it("reads a string or a number of nanoseconds, if the time is possible", () => {
     const cases: readonly [value: unknown, expected: number | null][] = [
       [`${AT}000001`, AT],
       [AT * 1e6, AT],

@@ -62,7 +62,7 @@ describe("decodeProtobuf()", () => {
     );
   });
 
-  it("refuses what is no message", () => {
+  it("rejects bytes that are not a message", () => {
     const invalid = [
       "0a",
       "0aff",

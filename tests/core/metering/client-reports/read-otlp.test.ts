@@ -67,7 +67,7 @@ describe("readOtlp()", () => {
     assert.deepEqual(read, readOtlp("logs", claudeRequest(), AT));
   });
 
-  it("reads counts that are texts, and takes malformed ones as unknown", () => {
+  it("reads counts that are strings, and treats malformed ones as unknown", () => {
     const [report] = readOtlp(
       "logs",
       claudeRequest({ input_tokens: "7", output_tokens: "many", cache_read_tokens: -1 }),
@@ -112,7 +112,7 @@ describe("readOtlp()", () => {
     );
   });
 
-  it("takes a total that is smaller than its part as unknown", () => {
+  it("treats a total that is smaller than its part as unknown", () => {
     const values = { "event.kind": "response.completed", input_token_count: 10, cached_token_count: 60 };
     const [report] = readOtlp("logs", logsRequest("codex_cli_rs", { event: "codex.sse_event", values }), AT);
     assert.deepEqual(counts(report!), [null, 60, null, null, null]);
@@ -224,7 +224,7 @@ describe("readOtlp()", () => {
     );
   });
 
-  it("splits the input of Gemini CLI, and takes one that is smaller than its cache as unknown", () => {
+  it("splits the input of Gemini CLI, and treats one that is smaller than its cache as unknown", () => {
     const read = (types: Record<string, number>) =>
       readOtlp(
         "metrics",

@@ -43,7 +43,7 @@ describe("recogniseApi()", () => {
   for (const [path, api] of Object.entries(recognised))
     it(`finds ${api ?? "no API"} in ${path}`, () => assert.equal(recogniseApi("POST", path), api));
 
-  it("ignores requests that are no POST", () => {
+  it("ignores requests other than POST", () => {
     assert.equal(recogniseApi("GET", "/v1/responses"), null);
   });
 
@@ -110,7 +110,7 @@ describe("listUnlistedHosts()", () => {
 describe("splitAddedHosts()", () => {
   const host = { host: "a.test", port: null, apis: ["openai"], count: 1 } as const;
 
-  it("takes a host without a port as known on the port of either scheme", () => {
+  it("treats a host without a port as known on the port of either scheme", () => {
     for (const port of [443, 80]) {
       const { unlisted, added } = splitAddedHosts([host], (name, at) => name === "a.test" && at === port);
       assert.deepEqual([unlisted, added], [[], [host]]);
@@ -126,7 +126,7 @@ describe("splitAddedHosts()", () => {
     );
   });
 
-  it("goes with a sentence about the calls before", () => {
+  it("comes with a sentence about earlier calls", () => {
     assert.equal(
       describeAddedHost(host),
       "Not metered: 1 call to a.test before the host was added. A daemon started since then meters it.",
@@ -199,7 +199,7 @@ describe("isAiHost()", () => {
       assert.ok(!isAiHost(host), host);
   });
 
-  it("names no host that is metered", () => {
+  it("lists no host that is metered", () => {
     const registry = createRegistry();
     // By their first labels alone, some would be taken for a company's gateway.
     const hosts = registry.hosts.filter((host) => !/^(llm|ai-gateway|llm-gateway)\./.test(host));

@@ -24,19 +24,19 @@ describe("readAccountIdentity()", () => {
     );
   });
 
-  it("takes no token that is renewed", () => {
+  it("ignores tokens that are renewed", () => {
     assert.equal(read(login), null);
     assert.equal(read({ authorization: "" }), null);
     assert.equal(read({}), null);
     assert.equal(read({ authorization: "Bearer ya29.abc" }), null);
   });
 
-  it("takes the tracking id of Copilot's token", () => {
+  it("reads the tracking id of Copilot's token", () => {
     assert.equal(read({ authorization: "Bearer tid=t1;exp=1;sku=x" }), "copilot t1");
     assert.equal(read({ authorization: "Bearer tid=t1;exp=2;sku=x" }), "copilot t1");
   });
 
-  it("takes no key from a query", () => {
+  it("reads no key from a query", () => {
     const request = { headers: [], target: "/v1beta/models/m:generateContent?key=k1" };
     assert.equal(readAccountIdentity(request, []), null);
   });

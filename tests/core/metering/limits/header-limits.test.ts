@@ -399,7 +399,7 @@ describe("pickLimitHeaders()", () => {
     assert.notEqual(pick(one)?.signature, pick({ ...one, "x-ratelimit-limit": "61" })?.signature);
   });
 
-  it("tells rate limits from other ones", () => {
+  it("distinguishes rate limits from others", () => {
     const rates = { "x-ratelimit-limit": "60", "anthropic-ratelimit-requests-limit": "5" };
     assert.equal(statesOnlyRates(pick(rates)!), true);
     for (const name of [

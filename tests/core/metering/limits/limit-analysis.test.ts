@@ -95,7 +95,7 @@ describe("burnRate()", () => {
   for (const [text, points, rate] of table)
     it(`reads ${text}`, () => assert.equal(burnRate(points, WINDOW, now), rate));
 
-  it("takes a day of a window without a length", () => {
+  it("uses a day for a window without a length", () => {
     assert.equal(burnRate([point(-4 * HOUR, 0), point(0, 400_000)], null, now), 100_000);
   });
 });
@@ -112,7 +112,7 @@ describe("readOutlook()", () => {
     assert.equal(outlook({ resetAt: null }).elapsedPpm, null);
   });
 
-  it("knows nothing of a window that has reset since", () => {
+  it("is unknown for a window that has reset since", () => {
     assert.deepEqual(outlook({ resetAt: now }), {
       isOver: true,
       elapsedPpm: null,

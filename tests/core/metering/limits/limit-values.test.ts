@@ -13,7 +13,7 @@ import {
 import { DAY, HOUR, MINUTE, now } from "./limits.rig.ts";
 
 describe("readDecimal() and readAmount()", () => {
-  it("take numbers of at least 0, in JSON or as text", () => {
+  it("read numbers of at least 0, in JSON or as text", () => {
     for (const [value, expected] of [
       [5, 5],
       ["5", 5],
@@ -37,7 +37,7 @@ describe("readDecimal() and readAmount()", () => {
 });
 
 describe("readDuration()", () => {
-  it("takes units in their order", () => {
+  it("reads units in their order", () => {
     for (const [text, expected] of [
       ["12ms", 12],
       ["6m0s", 6 * MINUTE],
@@ -56,7 +56,7 @@ describe("readDuration()", () => {
 });
 
 describe("readResetAt() and readClassicReset()", () => {
-  it("take seconds and milliseconds since the epoch, and ISO 8601", () => {
+  it("read seconds and milliseconds since the epoch, and ISO 8601", () => {
     assert.equal(readResetAt(`${now / 1_000}`, now), now);
     assert.equal(readResetAt(now, now), now);
     assert.equal(readResetAt(new Date(now).toISOString(), now), now);
@@ -71,7 +71,7 @@ describe("readResetAt() and readClassicReset()", () => {
     assert.equal(readResetAt(now + 401 * DAY, now), null);
   });
 
-  it("tell seconds from now from seconds since the epoch", () => {
+  it("distinguish seconds from now from seconds since the epoch", () => {
     assert.equal(readClassicReset("59", now), now + 59_000);
     assert.equal(readClassicReset(`${now / 1_000 + 59}`, now), now + 59_000);
     assert.equal(readClassicReset("-1", now), null);
@@ -80,7 +80,7 @@ describe("readResetAt() and readClassicReset()", () => {
 });
 
 describe("readName()", () => {
-  it("takes lower-case letters, digits and a few signs", () => {
+  it("accepts lower-case letters, digits and a few signs", () => {
     assert.equal(readName("GPT-5.3 Codex Spark"), "gpt-5.3_codex_spark");
     assert.equal(readName("openai/gpt-oss:free"), "openai/gpt-oss:free");
     assert.equal(readName("日本"), null);

@@ -344,13 +344,13 @@ describe("readCallIdentity()", () => {
     ["too long", "x".repeat(129)],
   ] as const;
   for (const [why, value] of malformed) {
-    it(`does not believe an id that is ${why}`, () => {
+    it(`rejects an id that is ${why}`, () => {
       assert.equal(read({ session_id: value }).sessionId, null);
       assert.equal(read({}, { session_id: value }).sessionId, null);
     });
   }
 
-  it("believes an id of the greatest length", () => {
+  it("accepts an id of the greatest length", () => {
     const longest = "x".repeat(128);
     assert.equal(read({ session_id: longest }).sessionId, longest);
   });
@@ -381,7 +381,7 @@ describe("readCallIdentity()", () => {
   });
 
   // Planted: the form of an id from the body not checked.
-  it("gives bounded visible ASCII or null for any values, and never throws", () => {
+  it("returns bounded visible ASCII or null for any values, and never throws", () => {
     const names = [
       ...KNOWN_CLIENTS.flatMap(({ ownHeaders = [] }) => ownHeaders),
       ...["user-agent", "session_id", "x-codex-turn-metadata", "traceparent", "x-parent-session-id"],

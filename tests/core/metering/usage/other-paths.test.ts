@@ -58,7 +58,7 @@ describe("anyModel", () => {
     assert.deepEqual(countsOf(found).slice(0, 5), [3, null, null, null, 2]);
   });
 
-  it("keeps a usage object of no known API as unknown usage", () => {
+  it("keeps a usage object of an unknown API as unknown usage", () => {
     const body = JSON.stringify({ model: "m", usage: { characters: 12 } });
     const found = readAnswer(`${VERTEX}/endpoints/1:rawPredict`, body);
     assert.deepEqual([countsOf(found), found.tokensComplete], [NO_COUNTS, false]);
@@ -111,7 +111,7 @@ describe("otherUnits", () => {
     assert.equal(found.providerCostPicoUsd, 10_000_000_000n);
   });
 
-  it("ignores durations and costs that are none", () => {
+  it("ignores invalid durations and costs", () => {
     const body = { id: "v", status: "completed", seconds: "-8", outputs: { cost: -1 } };
     const found = readAnswer("https://api.together.xyz/v2/videos", JSON.stringify(body));
     assert.deepEqual([found.extras, found.providerCostPicoUsd, found.tokensComplete], [{}, null, false]);

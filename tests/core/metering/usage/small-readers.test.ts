@@ -30,7 +30,7 @@ describe("watsonx.text", () => {
 });
 
 describe("oci.inference", () => {
-  it("takes the output of an embedding as 0 only if the total shows it", () => {
+  it("reads the output of an embedding as 0 only if the total shows it", () => {
     const read = (usage: object) => {
       const report = readAnswer(oci, JSON.stringify({ modelId: "m", embeddings: [[1]], usage }));
       return [report.tokens.promptTokens, report.tokens.completionTokens, report.tokensComplete];
@@ -42,14 +42,14 @@ describe("oci.inference", () => {
 });
 
 describe("units.stated", () => {
-  it("reads no unit that is no positive number", () => {
+  it("reads only units that are positive numbers", () => {
     for (const metrics of [{ predict_time: 0 }, { predict_time: "x" }, { predict_time: -1 }, "none"]) {
       const report = readAnswer(fal, JSON.stringify({ status: "succeeded", metrics }));
       assert.deepEqual([report.extras, report.tokensComplete], [{}, false]);
     }
   });
 
-  it("reads durations as texts, and a stream without units", () => {
+  it("reads durations as strings, and a stream without units", () => {
     const report = readAnswer(fal, JSON.stringify({ metadata: { duration: "2.5" } }));
     assert.deepEqual(report.extras, { audio_milliseconds: 2500 });
     assert.equal(readAnswer(fal, sse({ progress: 1 }, { progress: 2 })).tokensComplete, false);
@@ -113,7 +113,7 @@ describe("openai.served", () => {
 });
 
 describe("vercel.language_model", () => {
-  it("ignores a price that is none", () => {
+  it("ignores an invalid price", () => {
     for (const cost of ["-1", "x", 1, undefined]) {
       const body = { usage: { inputTokens: 1, outputTokens: 2 }, providerMetadata: { gateway: { cost } } };
       assert.equal(readAnswer(vercel, JSON.stringify(body)).providerCostPicoUsd, null);

@@ -47,7 +47,7 @@ describe("createUsageReader()", () => {
       );
   });
 
-  it("reads a usage at once that its quota has no memory to keep", () => {
+  it("reads a usage that its quota has no memory for at once", () => {
     const large = (usage: object) => ({ ...chat, usage, text: "x".repeat(5_000) });
     const stream = sse({ model: "m" }, large({ prompt_tokens: 1, completion_tokens: 1 }), large(chat.usage));
     const taken: number[] = [];

@@ -251,7 +251,7 @@ describe("compareWitnesses()", () => {
     assert.deepEqual(differences({ wire: [wire("a")], log: [imported] }), []);
   });
 
-  it("calls an inferred session by the name that the log states", () => {
+  it("uses the name that the log states for an inferred session", () => {
     const inferred = { isSessionInferred: true, session: "pid-1", agent: null };
     const { days } = compareWitnesses(
       evidence({ wire: [wire("a", inferred), wire("b", { ...inferred, ...aborted })], log: [logged("a")] }),
@@ -297,7 +297,7 @@ describe("compareWitnesses()", () => {
     );
   });
 
-  it("states by how many tokens the others know more about an aborted call", () => {
+  it("states how many more tokens the others know of an aborted call", () => {
     const tokensOf = (members: Partial<Evidence>) =>
       compareWitnesses(evidence(members)).days.flatMap((day) => day.differences.map(({ tokens }) => tokens));
     const cut = [wire("a", { ...aborted, tokens: counts(10, 1) })];
@@ -306,7 +306,7 @@ describe("compareWitnesses()", () => {
     assert.deepEqual(tokensOf({ wire: cut, log: [logged("a")], client: [reported("a")] }), [6]);
   });
 
-  it("knows no cost of a witness that states none, and no tokens of an entry whose log is gone", () => {
+  it("reports no cost for a witness that states none, and no tokens for an entry whose log is gone", () => {
     const unpriced = { wire: [wire("a", { costPicoUsd: null })], log: [logged("a", { costPicoUsd: null })] };
     const [day] = compareWitnesses(evidence(unpriced)).days;
     assert.deepEqual([day?.totals.wire?.costPicoUsd, day?.totals.log?.costPicoUsd], [null, null]);

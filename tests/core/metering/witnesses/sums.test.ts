@@ -150,7 +150,7 @@ describe("compareSums()", () => {
     assert.deepEqual(compare(sum({ cacheWrite: null }), base), []);
   });
 
-  it("says that the proxy misses what nothing else states", () => {
+  it("says that the proxy lacks calls that nothing else states", () => {
     const none = { wire: null, log: null };
     assert.deepEqual(compare(sum(), none), [
       {

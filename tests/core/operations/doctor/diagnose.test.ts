@@ -83,7 +83,7 @@ describe("diagnose()", () => {
     assert.deepEqual(new Set(findings.map(({ level }) => level)), new Set(["ok"]));
   });
 
-  it("finds nothing about a receiver that is off, or that is not known", () => {
+  it("reports nothing about a receiver that is off or unknown", () => {
     const off = change({ telemetry: { configured: false, address: null } });
     for (const budgets of [null, { count: 0 }])
       assert.ok(!diagnose(change({ budgets })).findings.some(({ check }) => check === "budgets"));

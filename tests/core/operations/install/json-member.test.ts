@@ -20,7 +20,7 @@ describe("insertMember()", () => {
     }
   });
 
-  it("changes no text that has the member, or that it does not understand", () => {
+  it("changes no text that has the member, or that it can't parse", () => {
     const own = '{"statusLine": {"type": "command", "command": "meter statusline"}}';
     assert.deepEqual(insertMember(own, member), { ok: true, text: own, inserted: "" });
     assert.deepEqual(insertMember('{"statusLine":null}', member), { ok: false, reason: "other_value" });
@@ -64,7 +64,7 @@ describe("removeMember()", () => {
     }
   });
 
-  it("leaves what is not its own", () => {
+  it("leaves members that are not its own", () => {
     assert.deepEqual(removeMember('{"statusLine":1}', member, "x"), { ok: false, reason: "other_value" });
     assert.deepEqual(removeMember("nothing", member, "x"), { ok: false, reason: "no_object" });
     assert.deepEqual(removeMember('{"a":1}', member, "x"), { ok: true, text: '{"a":1}', inserted: "" });

@@ -231,7 +231,7 @@ describe("warmTransition()", () => {
     assert.deepEqual(ids(state), [3]);
   });
 
-  it("takes a dial that fails for this machine's network as a change of the network", () => {
+  it("treats a dial that fails because of this machine's network as a change of the network", () => {
     const state = replay(machine, initialWarmState, [
       ...first,
       [1, connected("b"), ["dial"]],

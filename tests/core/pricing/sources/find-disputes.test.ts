@@ -61,7 +61,7 @@ describe("findDisputes()", () => {
     assert.equal(findDisputes(rows, AT, 0.01).length, 1);
   });
 
-  it("compares what applies on the day, and takes a price beside free as a dispute", () => {
+  it("compares what applies on the day, and treats a price beside a free one as a dispute", () => {
     const later = row("auto", "litellm", 3_000_000, { effectiveFrom: "2027-01-01" });
     assert.deepEqual(findDisputes([row("bundled", null, 1_000_000), later], AT), []);
     assert.equal(findDisputes([row("bundled", null, 0), row("auto", null, 1)], AT).length, 1);

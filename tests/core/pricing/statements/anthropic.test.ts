@@ -27,7 +27,7 @@ describe("anthropicCostReport", () => {
     assert.equal(read({ ...tokens, token_type: "toString" })[0]?.part, undefined);
   });
 
-  it("takes anything but tokens as a fee, and an ungrouped cost as usage", () => {
+  it("treats everything except tokens as a fee, and an ungrouped cost as usage", () => {
     assert.deepEqual(read({ amount: "1", cost_type: "web_search" }), [
       { date, kind: "fee", costPicoUsd: CENT, item: "web_search" },
     ]);
@@ -51,7 +51,7 @@ describe("anthropicCostReport", () => {
   });
 
   // Seen to fail with a TypeError.
-  it("refuses a bucket that is no object", () => {
+  it("rejects a bucket that is not an object", () => {
     const broken = { data: [...page({ amount: "1" }).data, null] };
     assert.ok(anthropicCostReport.matches(broken));
     assert.match(problemOf(anthropicCostReport.readPage(broken)), /^data is \[/);
@@ -59,7 +59,7 @@ describe("anthropicCostReport", () => {
 });
 
 describe("anthropicUsageReport", () => {
-  it("reads each kind of tokens, and none that is not stated", () => {
+  it("reads each kind of tokens that is stated", () => {
     const result = {
       ...{ uncached_input_tokens: "10", cache_read_input_tokens: "20", output_tokens: "50" },
       cache_creation: { ephemeral_5m_input_tokens: "30", ephemeral_1h_input_tokens: "40" },
@@ -75,7 +75,7 @@ describe("anthropicUsageReport", () => {
     ]);
   });
 
-  it("refuses a count that is none", () => {
+  it("rejects an invalid count", () => {
     for (const count of ["-1", "1e19", "many", 5])
       assert.match(
         problemOf(anthropicUsageReport.readPage(page({ uncached_input_tokens: count }))),

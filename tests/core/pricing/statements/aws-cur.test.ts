@@ -57,7 +57,7 @@ describe("awsCostAndUsage", () => {
     assert.deepEqual([line?.model, line?.part, line?.tokens], ["Claude 3 Opus", "input", undefined]);
   });
 
-  it("takes a line without a model as a fee", () => {
+  it("treats a line without a model as a fee", () => {
     const [line] = read({ line_item_usage_type: "USE1-Guardrail-ContentPolicyUnits" });
     assert.deepEqual([line?.kind, line?.model, line?.part], ["fee", undefined, undefined]);
     const [bare] = read({ line_item_usage_type: "", line_item_line_item_type: "" });
@@ -73,7 +73,7 @@ describe("awsCostAndUsage", () => {
     }
   });
 
-  it("reads no tokens of an amount that is no count of them", () => {
+  it("reads no tokens from an amount that does not count them", () => {
     for (const change of [
       { pricing_unit: "" },
       { pricing_unit: "Requests" },
@@ -85,7 +85,7 @@ describe("awsCostAndUsage", () => {
     assert.equal(linesOf(awsCostAndUsage.readRow(without))[0]?.tokens, undefined);
   });
 
-  it("leaves out other services, and takes an empty cost as 0", () => {
+  it("leaves out other services, and reads an empty cost as 0", () => {
     assert.deepEqual(read({ line_item_product_code: "AmazonEC2" }), []);
     assert.equal(read({ line_item_unblended_cost: "" })[0]?.costPicoUsd, 0n);
     assert.match(problemOf(awsCostAndUsage.readRow({ ...row, line_item_currency_code: "CNY" })), /CNY/);

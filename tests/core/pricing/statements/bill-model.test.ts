@@ -14,7 +14,7 @@ describe("billModelOf()", () => {
     it(`takes ${names.join(", ")} as one model`, () =>
       assert.equal(new Set(names.map(billModelOf)).size, 1, names.map(billModelOf).join(" | ")));
 
-  it("tells models apart", () => {
+  it("distinguishes models", () => {
     const names = [
       "通义千问",
       "文心一言",

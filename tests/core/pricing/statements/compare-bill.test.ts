@@ -165,7 +165,7 @@ describe("compareBill()", () => {
     ]);
   });
 
-  it("states a tier of which no call is here, and compares the rest", () => {
+  it("states a tier without calls here, and compares the rest", () => {
     const batch = { tier: "batch" };
     const lines = [
       ...[input(2n * USD), output(USD / 2n), input(0n, { tier: "flex", tokens: { input: 0n } })],
@@ -184,7 +184,7 @@ describe("compareBill()", () => {
     assert.deepEqual(differing([output(USD / 4n, batch)], [aRecord({ serviceTier: "batch" })])[0]?.[1], []);
   });
 
-  it("states calls with unknown billing if their cost is the difference, and else as a fact", () => {
+  it("states calls with unknown billing as the reason if their cost is the difference, and otherwise as a fact", () => {
     const unknown = aRecord({ billingMode: "unknown" });
     const twice = [input(2n * USD), output(USD)];
     assert.deepEqual(differing(twice, [aRecord(), unknown]), [
@@ -206,7 +206,7 @@ describe("compareBill()", () => {
     assert.equal(rows[0]?.unknownPicoUsd, 0n);
   });
 
-  it("takes tokens of a kind that is not here as billed, and those without a rate as a fact", () => {
+  it("treats tokens of a kind that is not recorded here as billed, and lists those without a rate as a fact", () => {
     const cached = { part: "cache read", tokens: { "cache read": 1_000n } } as const;
     assert.deepEqual(differing([...agreeing, line({ ...cached, costPicoUsd: CENT }), tokens], [aRecord()]), [
       [model, [["calls_not_here", CENT]], 0n],
@@ -377,7 +377,7 @@ describe("compareBill()", () => {
     );
   });
 
-  it("sums the statement's keys, of which a hostile one has not more than a thousand", () => {
+  it("sums at most a thousand keys of a statement", () => {
     const lines = [
       input(USD, { key: "laptop", tokens: { input: 5n } }),
       usage(1n, 2n, { key: "laptop" }),

@@ -13,7 +13,7 @@ const start_time = "1778544000";
 const date = "2026-05-12";
 
 describe("openaiCosts", () => {
-  it("reads what a line item bills, and takes an unknown one as a fee", () => {
+  it("reads what a line item bills, and treats an unknown one as a fee", () => {
     const read = (line_item: string) => {
       const results = [{ object: "organization.costs.result", amount: { value: "1.5e-1" }, line_item }];
       const page = openaiCosts.readPage({ data: [{ start_time: "1778544000", results }] });
@@ -28,7 +28,7 @@ describe("openaiCosts", () => {
     assert.deepEqual(read("web search tool calls"), ["fee", null, null, null]);
   });
 
-  it("takes a cost without a line item as one of the whole day, and names its key or project", () => {
+  it("treats a cost without a line item as one of the whole day, and names its key or project", () => {
     const cost = (more: object) =>
       linesOf(
         openaiCosts.readPage({
@@ -52,7 +52,7 @@ describe("openaiUsage", () => {
   const read = (result: object) =>
     linesOf(openaiUsage.readPage({ data: [{ start_time, results: [result] }] }));
 
-  it("takes cached and written tokens out of the input", () => {
+  it("subtracts cached and written tokens from the input", () => {
     const result = {
       ...{ input_tokens: "100", input_cached_tokens: "60", input_cache_write_tokens: "10" },
       ...{ output_tokens: "5", num_model_requests: "2", model: "gpt-5", api_key_id: "key_1" },

@@ -41,7 +41,7 @@ describe("addOwnRecord()", () => {
   });
 
   // Seen to fail with labels such as "audio input" that were compared with their medium.
-  it("takes searches as a fee, and audio as tokens", () => {
+  it("counts searches as a fee, and audio as tokens", () => {
     const search = aRecord({ usageExtras: { web_search_requests: 2 } });
     assert.equal([...ownOf([search]).values()][0]?.fees, (2n * USD) / 100n);
     const audio = aRecord({
@@ -73,7 +73,7 @@ describe("addOwnRecord()", () => {
     assert.deepEqual(usage?.tiers.get("batch"), { requests: 1, costPicoUsd: 0n });
   });
 
-  it("knows no parts of a cost that the provider stated", () => {
+  it("has no parts of a cost that the provider stated", () => {
     const [usage] = ownOf([aRecord({ costPicoUsd: 7n, costSource: "provider" })]).values();
     assert.deepEqual([usage?.costPicoUsd, usage?.partCosts], [7n, {}]);
   });

@@ -27,7 +27,7 @@ describe("ticksUpTo()", () => {
 });
 
 describe("assignColours()", () => {
-  it("gives each of six values another colour, whatever their order, and none to the rest", () => {
+  it("gives each of six values its own colour, whatever their order, and none to the rest", () => {
     const keys = fc.uniqueArray(fc.option(fc.string()), { maxLength: 10 });
     fc.assert(
       fc.property(keys, (all) => {

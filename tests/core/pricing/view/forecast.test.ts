@@ -23,7 +23,7 @@ describe("forecastMonth()", () => {
     assert.deepEqual(forecast, { toDate: 5n, days: 0, estimate: null });
   });
 
-  it("takes a missing day as one without usage", () => {
+  it("treats a missing day as one without usage", () => {
     const today = "2026-11-23";
     const all = daysBefore(today, 28, (_, back) => (back % 2 === 0 ? 0n : 10n));
     const some = new Map([...all].filter(([date, value]) => value > 0n || date === addDays(today, -28)));
@@ -47,7 +47,7 @@ describe("forecastMonth()", () => {
     assert.deepEqual(estimate, { expected, low: expected, high: expected });
   });
 
-  it("does not take back a day that has already cost more than usual", () => {
+  it("keeps a day that has already cost more than usual", () => {
     const today = "2026-11-30";
     const { toDate, estimate } = forecastMonth({
       today,

@@ -195,7 +195,7 @@ describe("answerUsage()", () => {
     );
   });
 
-  it("states no caveat of what was not counted", () => {
+  it("states no caveat about what was not counted", () => {
     const some = { ...sums(1n), requests: 9, estimated: null, unknownBilling: null };
     const answer = ask("by=project", { groups: [{ by: "x", thenBy: null, sums: some }, group("y", 1n)] });
     assert.deepEqual(answer.caveats, []);

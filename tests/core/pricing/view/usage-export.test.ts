@@ -49,7 +49,7 @@ describe("usageCsv()", () => {
 });
 
 describe("usageMarkdown()", () => {
-  it("is a table with its period, its total and its caveats, in which a name is no markup", () => {
+  it("is a table with its period, its total and its caveats, in which no name is markup", () => {
     const answer = ask(`${PERIOD}&by=project&metric=tokens`, [
       { by: "a|b\n[x](http://evil)", thenBy: null, sums: sums(12_345_000_000_000n, 2) },
       { by: "c", thenBy: null, sums: sums(20_000_000_000n) },

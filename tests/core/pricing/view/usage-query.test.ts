@@ -66,7 +66,7 @@ describe("parseUsageQuery()", () => {
       );
     });
 
-  it("leaves the keys of a page alone", () => {
+  it("keeps the keys of a page", () => {
     const parsed = parseUsageQuery(new URLSearchParams("sort=cost&top=3"), { otherKeys: ["sort"] });
     assert.deepEqual(parsed, { query: { ...DEFAULT_USAGE_QUERY, top: 3 }, notices: [] });
   });

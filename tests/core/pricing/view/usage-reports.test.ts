@@ -59,7 +59,7 @@ describe("answerSeries()", () => {
     assert.equal(series.buckets.length, plan.buckets.length);
   });
 
-  it("takes a bucket whose tokens are unknown as one without any", () => {
+  it("treats a bucket whose tokens are unknown as empty", () => {
     const tokens = { ...emptySums().tokens, completion: null };
     const group = { bucket: 1, by: null, sums: { ...emptySums(), requests: 1, tokens } };
     const ofTokens = { ...plan, query: { ...plan.query, metric: "output_tokens" as const } };
@@ -67,7 +67,7 @@ describe("answerSeries()", () => {
     assert.deepEqual([buckets[1]?.requests, buckets[1]?.value], [1, 0n]);
   });
 
-  it("does not know for how long no meter ran unless the host does", () => {
+  it("states for how long no meter ran only if the host knows", () => {
     const { buckets } = answerSeries(plan, { buckets: [] });
     assert.ok(buckets.every(({ stoppedMs }) => stoppedMs === null));
     assert.ok(
@@ -95,7 +95,7 @@ describe("answerForecast()", () => {
     });
   });
 
-  it("takes a day whose tokens are unknown as one without any", () => {
+  it("treats a day whose tokens are unknown as empty", () => {
     const { to_date, days, estimate } = answerForecast(plan, { buckets: [used(2, null), used(1, 5n)] });
     assert.deepEqual([to_date, days, estimate], ["5", 2, null]);
   });
