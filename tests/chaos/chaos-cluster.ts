@@ -19,8 +19,9 @@ import {
   dropNodeDatabase,
   onNode,
   readNodes,
+  urlOf,
 } from "../cloud/kit/citus-cluster.ts";
-import { startCloudProcess } from "../cloud/kit/cloud-process.ts";
+import { type CloudProcess, startCloudProcess } from "../cloud/kit/cloud-process.ts";
 import { newDatabaseName } from "../cloud/kit/engines.ts";
 import { addSenders, type Sender } from "../cloud/kit/senders.ts";
 import { createSeededRandom, type SeededRandom } from "../simulation/seeded-random.ts";
@@ -52,6 +53,10 @@ export interface ClusterResult {
   readonly refused: readonly string[];
   /** Records whose batch was answered 200. */
   readonly acknowledged: number;
+  /** The nodes that a process of the cloud was connected to. */
+  readonly through: readonly string[];
+  /** By event: batches that were acknowledged while the killed node was down. */
+  readonly whileDown: Readonly<Partial<Record<ClusterEvent, number>>>;
   /** Answers by status; 0: no answer. */
   readonly answers: Readonly<Record<string, number>>;
   /** Acknowledged records that are not stored. Must be 0. */
@@ -76,6 +81,22 @@ const DOWN_MS = 1_500;
 /** How often a node is started, once a second, until it starts. */
 const START_ATTEMPTS = 30;
 
+/** A process of the cloud, and the node that it is connected to. */
+interface ConnectedCloud {
+  readonly node: string;
+  readonly cloud: CloudProcess;
+}
+
+/** What the machines share. */
+interface Traffic {
+  isOver: boolean;
+  /** Each batch goes to one of them at random, as behind a load balancer. */
+  readonly clouds: ConnectedCloud[];
+  readonly answers: Record<string, number>;
+  acknowledgedBatches: number;
+  longestWaitMs: number;
+}
+
 /** What the machines of one workspace sent. */
 interface Sent {
   readonly workspaceId: string;
@@ -90,8 +111,8 @@ export function isExact({ missing, surplus, faults, acknowledged, answers }: Clu
 }
 
 /**
- * Runs the cloud on a distributed database of its own, lets machines send batches as daemons do, and lets things happen to the cluster.
- * Then every batch is sent until it is acknowledged, and what is stored is compared with what was acknowledged.
+ * Runs a process of the cloud for each node of a distributed database, lets machines send batches as daemons do, each to any of the
+ * processes, and lets things happen to the cluster. Then every batch is sent until it is acknowledged, and what is stored is compared with what was acknowledged.
  */
 export async function runClusterChaos(
   chaos: ClusterChaos,
@@ -112,19 +133,18 @@ export async function runClusterChaos(
     tenants.push({ ...(await addSenders(owner, MACHINES, Date.now())), acknowledged: new Set() });
   }
   await owner.destroy();
-  const cloud = await startCloudProcess({
-    env: {
-      DATABASE_URL: url,
-      METER_CLOUD_LIMITS_KEY_PER_MINUTE: "1000000",
-    },
-  });
-  const traffic = { isOver: false, answers: {} as Record<string, number>, longestWaitMs: 0 };
+  const traffic: Traffic = {
+    ...{ isOver: false, clouds: [], answers: {} },
+    ...{ acknowledgedBatches: 0, longestWaitMs: 0 },
+  };
   const counts: Partial<Record<ClusterEvent, number>> = {};
+  const whileDown: Partial<Record<ClusterEvent, number>> = {};
   const refused: string[] = [];
   try {
+    for (const node of await readNodes(url)) traffic.clouds.push(await startCloud(url, node));
     const senders = tenants.flatMap((sent, at) =>
       sent.senders.map((sender, machine) =>
-        sendBatches(cloud.url, sender, sent, traffic, createSeededRandom(`${chaos.seed} ${at} ${machine}`)),
+        sendBatches(sender, sent, traffic, createSeededRandom(`${chaos.seed} ${at} ${machine}`)),
       ),
     );
     for (let round = 1; round <= chaos.rounds; round += 1) {
@@ -134,8 +154,11 @@ export async function runClusterChaos(
       );
       const event = possible[(round - 1) % possible.length] as ClusterEvent;
       const tenant = random.pick(tenants);
-      const error = await happen(event, chaos, url, tenant.workspaceId, random).catch((reason: unknown) =>
-        describeError(reason),
+      const error = await happen(event, chaos, url, tenant.workspaceId, random, traffic).then(
+        (acknowledged) => {
+          if (acknowledged !== null) whileDown[event] = (whileDown[event] ?? 0) + acknowledged;
+        },
+        describeError,
       );
       if (typeof error === "string") refused.push(`${event}: ${error}`);
       else counts[event] = (counts[event] ?? 0) + 1;
@@ -154,24 +177,33 @@ export async function runClusterChaos(
       events: counts,
       refused,
       acknowledged: tenants.reduce((total, { acknowledged }) => total + acknowledged.size, 0),
-      answers: traffic.answers,
+      ...{ through: traffic.clouds.map(({ node }) => node), whileDown, answers: traffic.answers },
       ...compared,
       longestWaitMs: Math.round(traffic.longestWaitMs),
     };
   } finally {
     traffic.isOver = true;
-    await cloud.end("SIGKILL");
+    for (const { cloud } of traffic.clouds) await cloud.end("SIGKILL");
     if (chaos.spare !== null) await dropNodeDatabase(chaos.url, chaos.spare, name).catch(() => {});
     await dropClusterDatabase(chaos.url, name).catch(() => {});
   }
 }
 
+/** Starts a process of the cloud that is connected to one node of the database. */
+async function startCloud(url: string, node: ClusterNode): Promise<ConnectedCloud> {
+  const env = {
+    DATABASE_URL: urlOf(url, node),
+    METER_CLOUD_DATABASE_MIGRATE: "false",
+    METER_CLOUD_LIMITS_KEY_PER_MINUTE: "1000000",
+  };
+  return { node: `${node.host}:${node.port}`, cloud: await startCloudProcess({ env }) };
+}
+
 /** Sends batch after batch as a daemon does: each until it is acknowledged. Some are sent again later. */
 async function sendBatches(
-  url: string,
   { token }: Sender,
   sent: Sent,
-  traffic: { isOver: boolean; readonly answers: Record<string, number>; longestWaitMs: number },
+  traffic: Traffic,
   random: SeededRandom,
 ): Promise<void> {
   const seed = random.integer(1, 2 ** 30);
@@ -182,11 +214,12 @@ async function sendBatches(
     for (const batch of random.integer(1, 10) <= 3 ? [lacking, records] : [records]) {
       const startedAt = performance.now();
       for (;;) {
-        const status = await send(url, token, batch);
+        const status = await send(random.pick(traffic.clouds).cloud.url, token, batch);
         traffic.answers[status] = (traffic.answers[status] ?? 0) + 1;
         if (status === 200) break;
         await delay(100);
       }
+      traffic.acknowledgedBatches += 1;
       traffic.longestWaitMs = Math.max(traffic.longestWaitMs, performance.now() - startedAt);
       for (const { request_id } of batch) sent.acknowledged.add(String(request_id));
     }
@@ -209,14 +242,15 @@ async function send(url: string, token: string, records: readonly object[]): Pro
   }
 }
 
-/** Lets one event happen, and returns when it is over. */
+/** Lets one event happen, and returns when it is over: if a node was killed, the batches that were acknowledged while it was down. */
 async function happen(
   event: ClusterEvent,
   { url: server, kill, start, spare }: ClusterChaos,
   url: string,
   workspaceId: string,
   random: SeededRandom,
-): Promise<void> {
+  traffic: Traffic,
+): Promise<number | null> {
   const nodes = await readNodes(url);
   const workers = nodes.filter(({ isCoordinator }) => !isCoordinator);
   switch (event) {
@@ -226,12 +260,14 @@ async function happen(
       const node = event === "kill_worker" ? random.pick(workers) : nodes[0];
       if (node === undefined) throw new Error("the cluster has no such node");
       await runCommand(kill, node);
+      const before = traffic.acknowledgedBatches;
       await delay(DOWN_MS);
+      const acknowledged = traffic.acknowledgedBatches - before;
       await startAgain(start, node);
-      return;
+      return acknowledged;
     }
     case "move_shard":
-      return await onNode(url, async (db) => {
+      await onNode(url, async (db) => {
         const { rows } = await sql<{ shardid: string; nodename: string; nodeport: number }>`
           select s.shardid::text, s.nodename, s.nodeport from citus_shards s
           where s.table_name = 'workspaces'::regclass
@@ -247,6 +283,7 @@ async function happen(
           db,
         );
       });
+      return null;
     case "add_worker": {
       if (spare === null) throw new Error("there is no node to add");
       const { host, port } = spare;
@@ -256,13 +293,15 @@ async function happen(
         await sql`select citus_rebalance_start()`.execute(db);
         await sql`select citus_rebalance_wait()`.execute(db);
       });
-      return;
+      traffic.clouds.push(await startCloud(url, spare));
+      return null;
     }
     case "isolate":
-      return await onNode(url, async (db) => {
+      await onNode(url, async (db) => {
         await sql`select isolate_tenant_to_new_shard('workspaces', ${workspaceId}::uuid, 'CASCADE',
           shard_transfer_mode => 'block_writes')`.execute(db);
       });
+      return null;
   }
 }
 

@@ -54,7 +54,8 @@ export async function readNodes(url: string): Promise<readonly ClusterNode[]> {
   return [{ host: hostname, port: Number(port || 5432), isCoordinator: true }, ...rows];
 }
 
-function urlOf(url: string, { host, port }: ClusterNode, database?: string): string {
+/** The URL of a node: as another, of the same database unless one is named. */
+export function urlOf(url: string, { host, port }: ClusterNode, database?: string): string {
   const node = new URL(url);
   node.hostname = host;
   node.port = String(port);
