@@ -56,7 +56,7 @@ const SEPARATE = [
   "tests/cli/commands/start/restart-with-memory-limits.test.ts",
   "tests/cli/daemon/other-loopback.test.ts",
   "tests/cli/install/{self-test,systemd}.test.ts",
-  "tests/cli/meter-cloud/{control-channel,processes}.test.ts",
+  "tests/cli/meter-cloud/{control-channel,long-backup,processes}.test.ts",
   "tests/core/operations/install/written-files.test.ts",
   "tests/examples/deno-serve.test.ts",
   "tests/tools/{add-a-column,own-node}.test.ts",

@@ -81,6 +81,8 @@ export async function writeBackup(
 async function dumpServer({ db }: OpenedDatabase, url: string, path: string): Promise<BackupFacts> {
   return await db.transaction().execute(async (trx) => {
     await sql`set transaction isolation level repeatable read, read only`.execute(trx);
+    // The transaction must outlive the dump, during which it is idle.
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
     const { rows } = await sql<{ id: string }>`select pg_export_snapshot() as id`.execute(trx);
     // Created first, so that no other user can read it.
     writeFileSync(path, "", { mode: 0o600 });
