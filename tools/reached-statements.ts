@@ -60,7 +60,7 @@ function countAt({ functions }: CoveredScript, offset: number): number {
 /** Lists the files of the store whose statements the servers run. The others need the role that owns the tables. */
 export function storeFiles(): readonly string[] {
   const owners =
-    /\/(?:migrations\/|migrate\.ts|distribute\.ts|cluster-node\.ts|compact\.ts|backup-facts\.ts|withdrawals\.ts)/;
+    /\/(?:migrations\/|migrate\.ts|distribute\.ts|cluster-node\.ts|compact\.ts|backup-facts\.ts|hold-writes\.ts|withdrawals\.ts)/;
   return globSync("cloud/store/**/*.ts")
     .filter((file) => !owners.test(file))
     .sort();

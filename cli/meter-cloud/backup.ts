@@ -9,7 +9,8 @@ import { writeFileAtomic } from "../../adapters/files/write-file-atomic.ts";
 import { runPgDump } from "../../adapters/postgres/dump-programs.ts";
 import { openPgliteInMemory } from "../../adapters/postgres/pglite.ts";
 import { type BackupFacts, readBackupFacts } from "../../cloud/store/backup-facts.ts";
-import { openCloudDatabase } from "../../cloud/store/open-database.ts";
+import { holdingWrites } from "../../cloud/store/hold-writes.ts";
+import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 import { version } from "../program/version.ts";
 import { describeUnreadable } from "../render/unreadable.ts";
@@ -77,8 +78,13 @@ export async function writeBackup(
   return manifest;
 }
 
-/** Dumps a server's database. The facts are read in the same snapshot. */
+/** Dumps a server's database. The facts are read in the same snapshot. On a cluster, writes wait until the dump is made. */
 async function dumpServer({ db }: OpenedDatabase, url: string, path: string): Promise<BackupFacts> {
+  // Each shard has snapshots of its own.
+  return await holdingWrites(db, () => dumpSnapshot(db, url, path));
+}
+
+async function dumpSnapshot(db: CloudDatabase, url: string, path: string): Promise<BackupFacts> {
   return await db.transaction().execute(async (trx) => {
     await sql`set transaction isolation level repeatable read, read only`.execute(trx);
     // The transaction must outlive the dump, during which it is idle.

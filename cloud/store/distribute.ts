@@ -205,6 +205,11 @@ export async function readAllTotals(db: CloudDatabase): Promise<Readonly<Record<
   return totals;
 }
 
+/** Whether the tables are distributed. */
+export async function isDistributed(db: CloudDatabase): Promise<boolean> {
+  return (await isOnCitus(db)) && (await distributedTables(db)).has(FIRST);
+}
+
 const isOnCitus = (db: CloudDatabase): Promise<boolean> => hasTable(db, "pg_dist_partition");
 
 async function distributedTables(db: CloudDatabase): Promise<ReadonlySet<string>> {

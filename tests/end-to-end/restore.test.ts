@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -8,7 +8,9 @@ import { systemClock } from "../../adapters/clock/system-clock.ts";
 import { openPostgres } from "../../adapters/postgres/postgres-server.ts";
 import { openCloudDatabase } from "../../cloud/store/open-database.ts";
 import { runCloudWords } from "../cli/meter-cloud/run-cloud-command.rig.ts";
+import { createClusterDatabase, dropClusterDatabase, readNodes, urlOf } from "../cloud/kit/citus-cluster.ts";
 import { type CloudProcess, killCloudProcesses, startCloudProcess } from "../cloud/kit/cloud-process.ts";
+import { CITUS_URL, newDatabaseName } from "../cloud/kit/engines.ts";
 import { type Person, signUp } from "../cloud/kit/person.ts";
 import { missingPostgres, type PostgresServer, startPostgres } from "../cloud/kit/postgres-server.ts";
 import { connectMeter } from "./connect-meter.rig.ts";
@@ -28,7 +30,50 @@ interface User {
 
 const missing = missingPostgres();
 
-for (const engine of ["pglite", "postgres"] as const) {
+/** The database of a suite. */
+interface SuiteDatabase {
+  /** Creates an empty one, and returns its URL; null for the embedded database. */
+  create(): Promise<string | null>;
+  destroy(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A database on a PostgreSQL server of its own. */
+async function onServer(): Promise<SuiteDatabase> {
+  const server: PostgresServer = await startPostgres();
+  const asAdmin = async (statement: string) => {
+    const admin = openCloudDatabase(openPostgres(server.url("postgres"), systemClock));
+    await sql.raw(statement).execute(admin);
+    await admin.destroy();
+  };
+  return {
+    create: async () => {
+      await asAdmin("create database meter template template0");
+      return server.url("meter");
+    },
+    destroy: () => asAdmin("drop database meter"),
+    close: () => server.stop(),
+  };
+}
+
+/** A database on all nodes of a cluster. */
+function onCluster(cluster: string): SuiteDatabase {
+  const name = newDatabaseName();
+  const destroy = () => dropClusterDatabase(cluster, name);
+  return {
+    create: () => createClusterDatabase(cluster, name),
+    destroy,
+    close: () => destroy().catch(() => {}),
+  };
+}
+
+/** The folder of the embedded database. */
+function inFolder(home: string): SuiteDatabase {
+  const destroy = async () => rmSync(join(home, "database"), { recursive: true });
+  return { create: async () => null, destroy, close: async () => {} };
+}
+
+for (const engine of ["pglite", "postgres", ...(CITUS_URL === null ? [] : ["citus"])]) {
   const skip = onNodeOnly || (engine === "postgres" && (missing ?? false));
   describe(`a cloud that is destroyed and restored from a backup, on ${engine}${skip ? `: NOT TESTED: ${skip}` : ""}`, {
     skip,
@@ -38,7 +83,8 @@ for (const engine of ["pglite", "postgres"] as const) {
     const home = join(folder, "cloud");
     const backup = join(folder, "backup");
     const withdrawals = join(folder, "withdrawals");
-    let server: PostgresServer | null = null;
+    let database: SuiteDatabase;
+    let url: string | null = null;
     let cloud: CloudProcess;
     let users: readonly [User, User];
     const secret = "a secret that outlives the database, 123";
@@ -48,19 +94,22 @@ for (const engine of ["pglite", "postgres"] as const) {
       METER_CLOUD_AUTH_SECRET: secret,
       METER_CLOUD_PEOPLE_OPEN_SIGN_UP: "true",
       METER_CLOUD_LIMITS_USER_PER_MINUTE: "100000",
-      ...(server === null ? {} : { DATABASE_URL: server.url("meter") }),
+      ...(url === null ? {} : { DATABASE_URL: url }),
     });
     const command = async (...words: string[]) => {
       const said = await runCloudWords(words, env());
       assert.equal(said.code, 0, `meter-cloud ${words.join(" ")}: ${said.stdout}${said.stderr}`);
       return said.stdout;
     };
-    const asAdmin = async (statement: string) => {
-      const admin = openCloudDatabase(openPostgres(server?.url("postgres") ?? "", systemClock));
-      await sql.raw(statement).execute(admin);
-      await admin.destroy();
+    /** On a cluster, the server is connected to a worker. */
+    const start = async (...words: string[]) => {
+      if (engine !== "citus" || url === null) return await startCloudProcess({ home, env: env(), words });
+      await command("migrate");
+      await command("migrate", "--distribute");
+      const worker = (await readNodes(url)).find(({ isCoordinator }) => !isCoordinator);
+      assert.ok(worker, "a cluster has a worker");
+      return await startCloudProcess({ home, words, env: { ...env(), DATABASE_URL: urlOf(url, worker) } });
     };
-    const start = (...words: string[]) => startCloudProcess({ home, env: env(), words });
     const callAndSync = async (calls: number) => {
       for (const { machine } of users) {
         await machine.call(calls);
@@ -81,10 +130,13 @@ for (const engine of ["pglite", "postgres"] as const) {
     };
 
     before(async () => {
-      if (engine === "postgres") {
-        server = await startPostgres();
-        await asAdmin("create database meter template template0");
-      }
+      database =
+        engine === "pglite"
+          ? inFolder(home)
+          : engine === "postgres"
+            ? await onServer()
+            : onCluster(CITUS_URL ?? "");
+      url = await database.create();
       cloud = await start();
       const user = async (name: string): Promise<User> => {
         const person = await signUp(cloud.url, { name, email: `${name}@example.com` });
@@ -101,7 +153,7 @@ for (const engine of ["pglite", "postgres"] as const) {
       }
       killCloudProcesses();
       await cloud?.exited;
-      await server?.stop();
+      await database?.close();
       removeHome(folder);
     });
 
@@ -118,12 +170,11 @@ for (const engine of ["pglite", "postgres"] as const) {
       writeFileSync(withdrawals, await command("withdrawals", "--since", today()));
 
       await cloud.end("SIGKILL");
-      if (server === null) renameSync(join(home, "database"), join(folder, "destroyed"));
-      else await asAdmin("drop database meter");
+      await database.destroy();
       // Meanwhile, calls are metered.
       for (const { machine } of users) await machine.call(1);
 
-      if (server !== null) await asAdmin("create database meter template template0");
+      url = await database.create();
       const said = await command("restore", backup, "--withdrawals", withdrawals);
       assert.match(said, /rows and sums are those of the backup/);
       assert.match(said, /Verified the ledgers of 2 workspaces/);
@@ -162,11 +213,8 @@ for (const engine of ["pglite", "postgres"] as const) {
     });
 
     it("refuses a backup that was changed, and one that the database does not equal", async () => {
-      if (server === null) rmSync(join(home, "database"), { recursive: true });
-      else {
-        await asAdmin("drop database meter");
-        await asAdmin("create database meter template template0");
-      }
+      await database.destroy();
+      url = await database.create();
       const { readFileSync } = await import("node:fs");
       const path = join(backup, "manifest.json");
       const manifest = JSON.parse(readFileSync(path, "utf8"));
@@ -182,11 +230,8 @@ for (const engine of ["pglite", "postgres"] as const) {
       const wrongHead = await restore({ heads });
       assert.equal(wrongHead.code, 5, wrongHead.stderr);
       assert.match(wrongHead.stderr, /differs from its backup: the ledger costs .* history rewritten/);
-      if (server === null) rmSync(join(home, "database"), { recursive: true });
-      else {
-        await asAdmin("drop database meter");
-        await asAdmin("create database meter template template0");
-      }
+      await database.destroy();
+      url = await database.create();
       const totals = structuredClone(manifest.totals);
       totals.requests.prompt_tokens = "1";
       const wrongTotal = await restore({ totals });

@@ -20,7 +20,7 @@ export class BackupCommand extends CloudCommand {
     description: "Write a backup of the database into a new folder",
     details: `
       Servers may keep running: the backup is the database as of one moment. On PostgreSQL it runs pg_dump, and needs a login that
-      sees all rows: a superuser, or a role with BYPASSRLS.
+      sees all rows: a superuser, or a role with BYPASSRLS. On a cluster, writes wait meanwhile.
 
       The folder contains the database and \`manifest.json\`, with the rows and sums of each table and the heads of all ledgers. It does not
       contain the keys that encrypt bodies, or the session secret. Keep those in another place.
