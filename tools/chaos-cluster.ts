@@ -1,7 +1,8 @@
 /**
  * `npm run chaos:cluster -- --rounds N --seed S`: runs the cloud on the Citus cluster that `METER_TEST_CITUS_URL` names (the coordinator, as
- * a superuser, with its workers added), under load, while workers and the coordinator are killed, a worker is added, shards
- * move and a tenant is isolated. Exits with 1 unless every acknowledged record is then stored once and every rollup is the sum of its records.
+ * a superuser, with its workers added), with a process for each node, under load, while workers and the coordinator are killed, a worker is
+ * added, shards move, a tenant is isolated and backups are written. Exits with 1 unless every acknowledged record is then stored once, every
+ * rollup is the sum of its records, and every backup can be restored.
  *
  * Nodes are killed and started by the shell commands in `METER_TEST_CITUS_KILL` and `METER_TEST_CITUS_START`, in which `$NODE_HOST` and
  * `$NODE_PORT` name the node, such as `docker kill citus-$NODE_PORT` and `docker start citus-$NODE_PORT`.

@@ -1,5 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
@@ -11,6 +14,7 @@ import { verifyWorkspaceLedgers } from "../../cloud/ledger/verify-ledgers.ts";
 import { distributeCloud } from "../../cloud/store/distribute.ts";
 import { migrateCloud } from "../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
+import { runCloudWords } from "../cli/meter-cloud/run-cloud-command.rig.ts";
 import {
   type ClusterNode,
   createClusterDatabase,
@@ -27,7 +31,14 @@ import { addSenders, type Sender } from "../cloud/kit/senders.ts";
 import { createSeededRandom, type SeededRandom } from "../simulation/seeded-random.ts";
 
 /** What happens to the cluster. */
-export const EVENTS = ["add_worker", "kill_worker", "kill_coordinator", "move_shard", "isolate"] as const;
+export const EVENTS = [
+  "add_worker",
+  "kill_worker",
+  "kill_coordinator",
+  "move_shard",
+  "isolate",
+  "back_up",
+] as const;
 export type ClusterEvent = (typeof EVENTS)[number];
 
 /** The options of a run. */
@@ -63,7 +74,9 @@ export interface ClusterResult {
   readonly missing: number;
   /** Stored rows that were not sent, or are stored twice. Must be 0. */
   readonly surplus: number;
-  /** Workspaces whose records, seals and rollups differ. Must be empty. */
+  /** Backups that were restored on the cluster, each with the rows, sums and ledgers that it had, and distributed again. */
+  readonly restored: number;
+  /** Workspaces whose records, seals and rollups differ, and backups that could not be restored. Must be empty. */
   readonly faults: readonly string[];
   /** The longest time that a machine waited for an acknowledgement, milliseconds. */
   readonly longestWaitMs: number;
@@ -140,6 +153,7 @@ export async function runClusterChaos(
   const counts: Partial<Record<ClusterEvent, number>> = {};
   const whileDown: Partial<Record<ClusterEvent, number>> = {};
   const refused: string[] = [];
+  const backups = mkdtempSync(join(tmpdir(), "meter-cluster-backups-"));
   try {
     for (const node of await readNodes(url)) traffic.clouds.push(await startCloud(url, node));
     const senders = tenants.flatMap((sent, at) =>
@@ -154,7 +168,8 @@ export async function runClusterChaos(
       );
       const event = possible[(round - 1) % possible.length] as ClusterEvent;
       const tenant = random.pick(tenants);
-      const error = await happen(event, chaos, url, tenant.workspaceId, random, traffic).then(
+      const target = join(backups, `${round}`);
+      const error = await happen(event, chaos, url, tenant.workspaceId, random, traffic, target).then(
         (acknowledged) => {
           if (acknowledged !== null) whileDown[event] = (whileDown[event] ?? 0) + acknowledged;
         },
@@ -172,18 +187,21 @@ export async function runClusterChaos(
     await Promise.all(senders);
     tell("every batch is acknowledged; comparing");
     const compared = await compare(url, tenants);
+    const unrestored = await restoreAll(chaos.url, backups);
     return {
       seed: chaos.seed,
       events: counts,
       refused,
       acknowledged: tenants.reduce((total, { acknowledged }) => total + acknowledged.size, 0),
       ...{ through: traffic.clouds.map(({ node }) => node), whileDown, answers: traffic.answers },
-      ...compared,
+      ...{ ...compared, faults: [...compared.faults, ...unrestored] },
+      restored: readdirSync(backups).length - unrestored.length,
       longestWaitMs: Math.round(traffic.longestWaitMs),
     };
   } finally {
     traffic.isOver = true;
     for (const { cloud } of traffic.clouds) await cloud.end("SIGKILL");
+    rmSync(backups, { recursive: true });
     if (chaos.spare !== null) await dropNodeDatabase(chaos.url, chaos.spare, name).catch(() => {});
     await dropClusterDatabase(chaos.url, name).catch(() => {});
   }
@@ -250,6 +268,7 @@ async function happen(
   workspaceId: string,
   random: SeededRandom,
   traffic: Traffic,
+  backup: string,
 ): Promise<number | null> {
   const nodes = await readNodes(url);
   const workers = nodes.filter(({ isCoordinator }) => !isCoordinator);
@@ -302,7 +321,36 @@ async function happen(
           shard_transfer_mode => 'block_writes')`.execute(db);
       });
       return null;
+    case "back_up":
+      await runCloud(["backup", backup], url, backup);
+      return null;
   }
+}
+
+/** Runs a command of `meter-cloud` on a database. */
+async function runCloud(words: readonly string[], url: string, backup: string): Promise<void> {
+  const env = { DATABASE_URL: url, METER_CLOUD_HOME: `${backup}.home` };
+  const { code, stderr } = await runCloudWords(words, env);
+  rmSync(env.METER_CLOUD_HOME, { recursive: true, force: true });
+  if (code !== 0) throw new Error(`meter-cloud ${words[0]} ended with ${code}: ${stderr}`);
+}
+
+/** Restores each backup into a new database on the cluster, which verifies it, and distributes it. Returns what failed. */
+async function restoreAll(server: string, backups: string): Promise<readonly string[]> {
+  const failed: string[] = [];
+  for (const round of readdirSync(backups)) {
+    const backup = join(backups, round);
+    const name = newDatabaseName();
+    const url = await createClusterDatabase(server, name);
+    try {
+      await runCloud(["restore", backup, "--without-withdrawals"], url, backup);
+      await runCloud(["migrate", "--distribute"], url, backup);
+    } catch (error) {
+      failed.push(`the backup of round ${round}: ${describeError(error)}`);
+    }
+    await dropClusterDatabase(server, name).catch(() => {});
+  }
+  return failed;
 }
 
 /** Starts a node. That fails while processes of the killed one still end. */
