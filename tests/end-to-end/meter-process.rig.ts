@@ -49,7 +49,7 @@ export const withoutResets =
 export const SUITE_TIMEOUT_MS = 180_000;
 
 /** How long a condition may take to come true on a busy machine, in milliseconds. Longer for runs at a low priority. */
-const PATIENCE_MS = Number(process.env.METER_TEST_PATIENCE_MS ?? 30_000);
+export const PATIENCE_MS = Number(process.env.METER_TEST_PATIENCE_MS ?? 30_000);
 
 /** Polls until `look` returns a value; rejects with a description of what did not happen. */
 export async function waitFor<T>(
@@ -263,7 +263,9 @@ export async function startMeter(
     },
     async status() {
       const token = readFileSync(tokenFile(home), "utf8").trim();
-      const answer = await requestDaemon(running.api_port, "/v1/status", token);
+      const answer = await requestDaemon(running.api_port, "/v1/status", token, {
+        timeoutMs: PATIENCE_MS,
+      });
       if (answer.status !== 200) throw new Error(`the daemon answered ${answer.status}: ${answer.body}`);
       return JSON.parse(answer.body) as DaemonStatus;
     },

@@ -12,6 +12,7 @@ import {
   createHome,
   type Finished,
   type MeterProcess,
+  PATIENCE_MS,
   type RunOptions,
   runMeter,
   simulationConfig,
@@ -247,7 +248,8 @@ export function statusUntil(home: string, code: number): Promise<Finished> {
 
 /** The body of `GET /health`. */
 export async function health(meter: Pick<MeterProcess, "apiPort">): Promise<Record<string, unknown>> {
-  return JSON.parse((await requestDaemon(meter.apiPort, "/health")).body) as Record<string, unknown>;
+  const answer = await requestDaemon(meter.apiPort, "/health", null, { timeoutMs: PATIENCE_MS });
+  return JSON.parse(answer.body) as Record<string, unknown>;
 }
 
 /** Writes to the file until the disk is full. */
