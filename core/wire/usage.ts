@@ -255,5 +255,12 @@ export const usageForecastSchema = v.object({
   estimate: v.nullable(v.object({ expected: v.string(), low: v.string(), high: v.string() })),
   /** How many whole days the estimate is made from. */
   days: count,
+  /** The metric of today until now. */
+  today: v.string(),
+  /**
+   * What is expected of each remaining day of the month: of today, which is the first one, what is still to come. With `to_date` it is
+   * what is expected of the month. Empty below 14 days of data.
+   */
+  remaining: v.array(v.object({ date: v.string(), value: v.string() })),
 });
 export type UsageForecast = v.InferOutput<typeof usageForecastSchema>;

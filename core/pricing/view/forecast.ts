@@ -27,6 +27,14 @@ export interface Forecast {
   readonly days: number;
   /** Null with fewer than 14 days. `low` and `high` enclose nine tenths of the resampled months. */
   readonly estimate: { readonly expected: bigint; readonly low: bigint; readonly high: bigint } | null;
+  /** What is expected of each remaining day: of today what is still to come. With `toDate` it is `expected`. Empty without an estimate. */
+  readonly remaining: readonly ForecastDay[];
+}
+
+/** What is expected of a day. */
+export interface ForecastDay {
+  readonly date: CalendarDate;
+  readonly value: bigint;
 }
 
 /**
@@ -42,7 +50,7 @@ export function forecastMonth({ today, days, todaySoFar }: ForecastFacts): Forec
   const toDate = passed.reduce((sum, value) => sum + value, todaySoFar);
   const earliest = [...days.keys()].sort()[0] ?? today;
   const known = Math.min(daysBetween(earliest, today), FORECAST_DAYS);
-  if (known < MIN_FORECAST_DAYS) return { toDate, days: known, estimate: null };
+  if (known < MIN_FORECAST_DAYS) return { toDate, days: known, estimate: null, remaining: [] };
   const weeks = Math.floor(known / 7);
   /** The value of a weekday in the n-th week before today. */
   const valueIn = (date: CalendarDate, week: number) => {
@@ -52,12 +60,13 @@ export function forecastMonth({ today, days, todaySoFar }: ForecastFacts): Forec
   const remaining = Array.from({ length: daysBetween(today, monthOf(today, 1)) }, (_, at) =>
     addDays(today, at),
   );
-  const estimateWith = (dayValue: (date: CalendarDate, at: number) => bigint) =>
-    remaining.reduce((sum, date, at) => {
+  const daysWith = (dayValue: (date: CalendarDate, at: number) => bigint): ForecastDay[] =>
+    remaining.map((date, at) => {
       const value = dayValue(date, at);
       // What was already used today is no part of what remains of it.
-      return sum + (at > 0 ? value : value > todaySoFar ? value - todaySoFar : 0n);
-    }, toDate);
+      return { date, value: at > 0 ? value : value > todaySoFar ? value - todaySoFar : 0n };
+    });
+  const addUp = (all: readonly ForecastDay[]) => all.reduce((sum, { value }) => sum + value, toDate);
   const mean = (date: CalendarDate) => {
     const sum = Array.from({ length: weeks }, (_, week) => valueIn(date, week)).reduce((a, b) => a + b, 0n);
     return sum / BigInt(weeks);
@@ -65,11 +74,12 @@ export function forecastMonth({ today, days, todaySoFar }: ForecastFacts): Forec
   const pick = createPicker(weeks);
   const samples = Array.from({ length: SAMPLES }, () => {
     const picked = Array.from({ length: Math.ceil(remaining.length / 7) }, pick);
-    return estimateWith((date, at) => valueIn(date, picked[Math.floor(at / 7)]!));
+    return addUp(daysWith((date, at) => valueIn(date, picked[Math.floor(at / 7)]!)));
   }).sort(byValue);
-  const expected = estimateWith(mean);
+  const ahead = daysWith(mean);
+  const expected = addUp(ahead);
   const range = [samples[LEFT_OUT]!, expected, samples[SAMPLES - 1 - LEFT_OUT]!].sort(byValue);
-  return { toDate, days: known, estimate: { expected, low: range[0]!, high: range[2]! } };
+  return { toDate, days: known, estimate: { expected, low: range[0]!, high: range[2]! }, remaining: ahead };
 }
 
 const byValue = (one: bigint, other: bigint): number => (one < other ? -1 : one > other ? 1 : 0);

@@ -114,5 +114,7 @@ export function answerForecast(
             high: estimate.high.toString(),
           },
     days: forecast.days,
+    today: today.value.toString(),
+    remaining: forecast.remaining.map(({ date, value }) => ({ date, value: value.toString() })),
   };
 }

@@ -15,12 +15,12 @@ const daysBefore = (today: string, count: number, value: (date: string, back: nu
 describe("forecastMonth()", () => {
   it("makes no estimate from fewer than 14 days", () => {
     const facts = { today: "2026-11-14", days: daysBefore("2026-11-14", 13, () => 2n), todaySoFar: 1n };
-    assert.deepEqual(forecastMonth(facts), { toDate: 27n, days: 13, estimate: null });
+    assert.deepEqual(forecastMonth(facts), { toDate: 27n, days: 13, estimate: null, remaining: [] });
   });
 
   it("has only today of a month without earlier data", () => {
     const forecast = forecastMonth({ today: "2026-11-14", days: new Map(), todaySoFar: 5n });
-    assert.deepEqual(forecast, { toDate: 5n, days: 0, estimate: null });
+    assert.deepEqual(forecast, { toDate: 5n, days: 0, estimate: null, remaining: [] });
   });
 
   it("treats a missing day as one without usage", () => {
@@ -36,7 +36,7 @@ describe("forecastMonth()", () => {
   it("continues a steady week exactly, without a range", () => {
     const today = "2026-11-23";
     const value = (date: string) => (weekdayOf(date) < 5 ? 10n : 1n);
-    const { toDate, days, estimate } = forecastMonth({
+    const { toDate, days, estimate, remaining } = forecastMonth({
       today,
       days: daysBefore(today, 80, value),
       todaySoFar: 4n,
@@ -45,6 +45,15 @@ describe("forecastMonth()", () => {
     assert.deepEqual([toDate, days], [15n * 10n + 7n + 4n, 56]);
     const expected = 15n * 10n + 7n + 10n + 4n * 10n + 2n + 10n;
     assert.deepEqual(estimate, { expected, low: expected, high: expected });
+    // The rest of today, then whole days.
+    assert.deepEqual(
+      remaining.map(({ date, value }) => `${date} ${value}`),
+      [
+        "2026-11-23 6",
+        ...[24, 25, 26, 27].map((day) => `2026-11-${day} 10`),
+        ...["2026-11-28 1", "2026-11-29 1", "2026-11-30 10"],
+      ],
+    );
   });
 
   it("keeps a day that has already cost more than usual", () => {
@@ -67,8 +76,12 @@ describe("forecastMonth()", () => {
     fc.assert(
       fc.property(facts, ({ today, values, todaySoFar }) => {
         const days = daysBefore(today, values.length, (_, back) => values[back - 1] ?? 0n);
-        const { toDate, estimate } = forecastMonth({ today, days, todaySoFar });
+        const { toDate, estimate, remaining } = forecastMonth({ today, days, todaySoFar });
         assert.ok(estimate !== null);
+        assert.equal(
+          remaining.reduce((sum, { value: each }) => sum + each, toDate),
+          estimate.expected,
+        );
         assert.ok(
           toDate <= estimate.low && estimate.low <= estimate.expected && estimate.expected <= estimate.high,
         );

@@ -92,6 +92,11 @@ describe("answerForecast()", () => {
     assert.deepEqual(forecast, {
       ...{ tz: "Europe/Berlin", month: "2026-11", metric: "output_tokens", days: 28, to_date: "223" },
       estimate: { expected: "300", low: "300", high: "300" },
+      today: "3",
+      remaining: [
+        { date: "2026-11-23", value: "7" },
+        ...[24, 25, 26, 27, 28, 29, 30].map((day) => ({ date: `2026-11-${day}`, value: "10" })),
+      ],
     });
   });
 
