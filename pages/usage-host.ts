@@ -21,8 +21,7 @@ export type UsageResult<Answer> =
 export interface OverviewQueries {
   /** Answered by each of the host's breakdowns. */
   readonly breakdowns: UsageQuery;
-  /** Null: not shown. */
-  readonly forecast: UsageQuery | null;
+  readonly forecast: UsageQuery;
   readonly year: UsageQuery;
   readonly hours: UsageQuery;
 }

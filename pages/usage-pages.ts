@@ -178,13 +178,16 @@ const valueOrNull = <Answer>(result: UsageResult<Answer>): Answer | null => (res
 
 async function showOverview(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
   const view = await viewOf(host, OVERVIEW_VIEW, parameters);
-  return await toPage(host, view, parameters, await host.readUsage(view.query), USAGE, async (usage) => ({
-    heading: "Overview",
-    title: formatShortUsd(BigInt(usage.totals.spent_pico_usd)),
-    main: renderOverview(await readOverview(host, view, usage), view),
-    hasChart: true,
-    command: "meter report",
-  }));
+  return await toPage(host, view, parameters, await host.readUsage(view.query), USAGE, async (usage) => {
+    const answer = await readOverview(host, view, usage);
+    return {
+      heading: "Overview",
+      ...(answer.forecast !== null && { title: `${formatShortUsd(BigInt(answer.forecast.today))} today` }),
+      main: renderOverview(answer, view),
+      hasChart: true,
+      command: "meter report",
+    };
+  });
 }
 
 async function readOverview(
@@ -211,7 +214,7 @@ async function readOverview(
   const [parts, priceFixes] = await Promise.all([
     host.readOverview({
       breakdowns: { ...query, top: BREAKDOWN_ROWS },
-      forecast: query.metric === "spent" ? alone : null,
+      forecast: { ...alone, metric: "spent" },
       year: { ...alone, period: "12m", bucket: "day" },
       hours: { ...alone, period: "30d", bucket: "hour" },
     }),

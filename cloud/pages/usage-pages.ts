@@ -60,7 +60,7 @@ export function createUsageHost(call: PageCall): UsageHost {
         workspace,
         {
           breakdowns: inZone(queries.breakdowns),
-          forecast: queries.forecast && inZone(queries.forecast),
+          forecast: inZone(queries.forecast),
           year: inZone(queries.year),
           hours: inZone(queries.hours),
         },

@@ -45,7 +45,7 @@ export function createUsageHost(ports: ApiPorts, context: Context): UsageHost {
     readBreakdowns: (query, dimensions) => readUsageBreakdowns(ports, query, dimensions),
     readOverview: async ({ breakdowns, forecast, year, hours }) => ({
       breakdowns: valueOr([], await readUsageBreakdowns(ports, breakdowns, BREAKDOWNS)),
-      forecast: forecast === null ? null : valueOr(null, await readUsageForecast(ports, forecast)),
+      forecast: valueOr(null, await readUsageForecast(ports, forecast)),
       year: valueOr(null, await readUsageSeries(ports, year)),
       hours: valueOr(null, await readUsageSeries(ports, hours)),
     }),

@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import { UNKNOWN } from "../../core/values/text/format-count.ts";
 import type { Html } from "../html.ts";
 import { ceilToStep, highestOf, percent, pickLabels, stackHeights } from "./scale.ts";
 
@@ -21,6 +22,10 @@ export interface Bar {
   readonly before?: bigint | null;
   /** For how long no meter ran. Absent: not at all, or it is not known. */
   readonly gap?: BarGap;
+  /** What is expected of the rest of its time. It is drawn on the values, and never counted with them. */
+  readonly estimate?: bigint;
+  /** Whether its time has not begun, so that it has no values. */
+  readonly isAhead?: true;
 }
 
 /** A time in which no meter ran. */
@@ -61,7 +66,9 @@ const sumOf = (values: readonly bigint[]): bigint => values.reduce((sum, value) 
  */
 export function renderBars(chart: BarChart): Html {
   const { bars, series } = chart;
-  const highest = highestOf(bars.flatMap(({ values, before }) => [sumOf(values), before ?? 0n]));
+  const highest = highestOf(
+    bars.flatMap(({ values, before, estimate = 0n }) => [sumOf(values) + estimate, before ?? 0n]),
+  );
   const ceiling = ceilToStep(highest, chart.ceilingIfEmpty);
   const labels = pickLabels(
     bars.map(({ axisLabel, label }) => axisLabel ?? label),
@@ -69,6 +76,7 @@ export function renderBars(chart: BarChart): Html {
   );
   const isCompared = bars.some(({ before }) => before !== undefined && before !== null);
   const hasGaps = bars.some(({ gap }) => gap?.isHatched === true);
+  const isEstimated = bars.some(({ estimate }) => estimate !== undefined);
   return html`<figure class="chart" aria-label="${chart.title}">
     <div class="plot">
       <div class="scale" aria-hidden="true"><span>${chart.format(ceiling)}</span><span>${chart.format(ceiling / 2n)}</span><span>${chart.format(0n)}</span></div>
@@ -79,7 +87,7 @@ export function renderBars(chart: BarChart): Html {
       </svg>
       <div class="axis" aria-hidden="true">${labels.map((label) => html`<span>${label}</span>`)}</div>
     </div>
-    ${series.length < 2 && !isCompared && !hasGaps ? "" : renderLegend(series.length < 2 && !isCompared ? [] : series, isCompared, hasGaps ? `${chart.id}-hatch` : null)}
+    ${series.length < 2 && !isCompared && !hasGaps && !isEstimated ? "" : renderLegend(series.length < 2 && !isCompared ? [] : series, { isCompared, isEstimated, hatch: hasGaps ? `${chart.id}-hatch` : null })}
     ${renderBarTable(chart, isCompared)}
   </figure>`;
 }
@@ -88,13 +96,14 @@ function renderBar(chart: BarChart, bar: Bar, index: number, ceiling: bigint): H
   const { bars, series } = chart;
   const width = 100 / bars.length;
   const x = index * width;
-  const heights = stackHeights(bar.values, ceiling);
+  const heights = stackHeights([...bar.values, bar.estimate ?? 0n], ceiling);
   let top = 100;
   const rects = heights.map((height, n) => {
     top -= height;
+    const kind = n === bar.values.length ? "ahead" : `f${series[n]?.colour ?? 6}`;
     return height === 0
       ? ""
-      : html`<rect class="f${series[n]?.colour ?? 6}" x="${percent(x + (width * (1 - BAR_SHARE)) / 2)}" y="${percent(top)}" width="${percent(width * BAR_SHARE)}" height="${percent(height)}" />`;
+      : html`<rect class="${kind}" x="${percent(x + (width * (1 - BAR_SHARE)) / 2)}" y="${percent(top)}" width="${percent(width * BAR_SHARE)}" height="${percent(height)}" />`;
   });
   const [before = 0] = stackHeights([bar.before ?? 0n], ceiling);
   const line =
@@ -112,7 +121,9 @@ function renderBar(chart: BarChart, bar: Bar, index: number, ceiling: bigint): H
     : html`<a href="${bar.href}" tabindex="-1"><g data-tip="${tip}">${drawn}</g></a>`;
 }
 
-function describeBar({ series, format }: BarChart, { label, values, before, gap }: Bar): string {
+function describeBar({ series, format }: BarChart, bar: Bar): string {
+  const { label, values, before, gap, estimate, isAhead = false } = bar;
+  if (isAhead) return `${label}: estimate ${format(estimate ?? 0n)}`;
   const total = sumOf(values);
   const parts = series.flatMap(({ name }, n) =>
     (values[n] ?? 0n) > 0n ? [`${name}: ${format(values[n] ?? 0n)}`] : [],
@@ -121,29 +132,35 @@ function describeBar({ series, format }: BarChart, { label, values, before, gap 
     `${label}: ${gap?.isHatched === true ? gap.words : format(total)}${gap?.isHatched === false ? `, ${gap.words}` : ""}`,
     ...(series.length > 1 ? parts.toReversed() : []),
     ...(before === undefined || before === null ? [] : [`before: ${format(before)}`]),
+    ...(estimate === undefined ? [] : [`still to come, estimate: ${format(estimate)}`]),
   ].join("\n");
 }
 
 /** Renders the names of series with their colours, in the order from the top of a bar. */
 export const renderLegend = (
   series: readonly BarSeries[],
-  isCompared = false,
-  hatch: string | null = null,
+  {
+    isCompared = false,
+    isEstimated = false,
+    hatch = null,
+  }: { readonly isCompared?: boolean; readonly isEstimated?: boolean; readonly hatch?: string | null } = {},
 ): Html =>
-  html`<ul class="legend">${series.toReversed().map(({ name, colour }) => html`<li><i class="f${colour}"></i><bdi class="name">${name}</bdi></li>`)}${isCompared ? html`<li>┄ before</li>` : ""}${hatch === null ? "" : html`<li><svg class="key" aria-hidden="true" focusable="false"><rect fill="url(#${hatch})" width="100%" height="100%" /></svg>not metering</li>`}</ul>`;
+  html`<ul class="legend">${series.toReversed().map(({ name, colour }) => html`<li><i class="f${colour}"></i><bdi class="name">${name}</bdi></li>`)}${isCompared ? html`<li>┄ before</li>` : ""}${isEstimated ? html`<li><svg class="key" aria-hidden="true" focusable="false"><rect class="ahead" x="1" y="1" width="80%" height="80%" /></svg>estimate</li>` : ""}${hatch === null ? "" : html`<li><svg class="key" aria-hidden="true" focusable="false"><rect fill="url(#${hatch})" width="100%" height="100%" /></svg>not metering</li>`}</ul>`;
 
 function renderBarTable({ id, title, heading, series, bars, render }: BarChart, isCompared: boolean): Html {
   const columns = series.length > 1;
+  const isEstimated = bars.some(({ estimate }) => estimate !== undefined);
+  const renderOrUnknown = (value: bigint | null | undefined) => (value == null ? UNKNOWN : render(value));
   return html`<details id="${id}-table">
     <summary>${title} as a table</summary>
     <div class="scroll" tabindex="0" role="region" aria-label="${title} as a table">
       <table aria-label="${title}">
-        <thead><tr><th scope="col">${heading}</th>${columns ? series.map(({ name }) => html`<th scope="col" class="num"><bdi>${name}</bdi></th>`) : ""}<th scope="col" class="num">Total</th>${isCompared ? html`<th scope="col" class="num">Before</th>` : ""}</tr></thead>
+        <thead><tr><th scope="col">${heading}</th>${columns ? series.map(({ name }) => html`<th scope="col" class="num"><bdi>${name}</bdi></th>`) : ""}<th scope="col" class="num">Total</th>${isCompared ? html`<th scope="col" class="num">Before</th>` : ""}${isEstimated ? html`<th scope="col" class="num">Still to come, estimate</th>` : ""}</tr></thead>
         <tbody>${bars
           .toReversed()
           .map(
-            ({ label, href, values, before, gap }) =>
-              html`<tr><th scope="row" class="when">${href === undefined ? label : html`<a href="${href}">${label}</a>`}${gap === undefined ? "" : ` (${gap.words})`}</th>${columns ? values.map((value) => html`<td class="num">${render(value)}</td>`) : ""}<td class="num">${render(sumOf(values))}</td>${isCompared ? html`<td class="num">${before === undefined || before === null ? "–" : render(before)}</td>` : ""}</tr>`,
+            ({ label, href, values, before, gap, estimate, isAhead = false }) =>
+              html`<tr><th scope="row" class="when">${href === undefined ? label : html`<a href="${href}">${label}</a>`}${gap === undefined ? "" : ` (${gap.words})`}</th>${columns ? values.map((value) => html`<td class="num">${isAhead ? UNKNOWN : render(value)}</td>`) : ""}<td class="num">${isAhead ? UNKNOWN : render(sumOf(values))}</td>${isCompared ? html`<td class="num">${renderOrUnknown(before)}</td>` : ""}${isEstimated ? html`<td class="num">${renderOrUnknown(estimate)}</td>` : ""}</tr>`,
           )}</tbody>
       </table>
     </div>

@@ -100,9 +100,10 @@ export function renderOverview(answer: OverviewAnswer, view: UsageView): Html {
 
 function renderContents(answer: OverviewAnswer, view: UsageView): Html {
   const { usage, breakdowns } = answer;
+  const ahead = listEstimates(answer, view);
   return html`<section class="panel" aria-labelledby="chart-title">
-      <div class="head"><h2 id="chart-title">${METRIC_NAMES[usage.metric]} by ${nameOf(usage.by)}</h2><span class="quiet">${describeBuckets(usage)}</span></div>
-      <div id="chart" data-live>${renderUsageBars(usage, view)}</div>
+      <div class="head"><h2 id="chart-title">${METRIC_NAMES[usage.metric]} by ${nameOf(usage.by)}</h2><span class="quiet">${describeBuckets(usage)}${describeEstimates(ahead)}</span></div>
+      <div id="chart" data-live>${renderUsageBars(usage, view, ahead)}</div>
     </section>
     <div class="pair" id="breakdowns" data-live>${breakdowns.map((each) => renderBreakdown(each, view))}</div>
     ${renderWhen(answer, view)}`;
@@ -206,27 +207,54 @@ const BUCKETS: Readonly<Record<UsageAnswer["bucket"], string>> = {
 const describeBuckets = ({ bucket, tz, compared_period }: UsageAnswer): string =>
   `${BUCKETS[bucket]}, ${tz}${compared_period === null ? "" : `; dashed: ${compared_period.label}`}`;
 
+/** What is expected of the rest of the period by day; the first day may have begun. */
+type Estimates = UsageForecast["remaining"];
+
+/**
+ * Returns what is expected until the period ends: of the rest of the last day, and of this month also of the days to its end. Empty if
+ * the chart has no days, or shows something else than the estimate.
+ */
+function listEstimates({ usage, forecast }: OverviewAnswer, { query }: UsageView): Estimates {
+  const { bucket, metric, buckets } = usage;
+  if (forecast === null || bucket !== "day" || metric !== forecast.metric) return [];
+  const [today, ...days] = forecast.remaining;
+  if (today === undefined || buckets.at(-1)?.label.startsWith(today.date) !== true) return [];
+  return query.period === "mtd" ? [today, ...days] : [today];
+}
+
+function describeEstimates(days: Estimates): string {
+  const [first] = days;
+  const last = days.at(-1);
+  if (first === undefined || last === undefined) return "";
+  return `; outlined: estimate ${last === first ? "of the rest of today" : `until ${last.date}`}`;
+}
+
 /** The top of an empty chart. */
 const emptyCeiling = (metric: UsageMetric): bigint => (isMoney(metric) ? PICO_USD_PER_USD : 10n);
 
 /** The colour of "Other" and of unknown values. */
 const GREY = 6;
 
+/** Leaves out the year of a date. */
+const shortenDate = (label: string): string => label.replace(/^\d{4}-(?=\d\d-\d\d)/, "");
+
 /** Renders the buckets of an answer, stacked by its rows. A bar leads to the same view of its time. */
-export function renderUsageBars(usage: UsageAnswer, view: UsageView): Html {
+export function renderUsageBars(usage: UsageAnswer, view: UsageView, ahead: Estimates = []): Html {
   const { buckets, metric, compared_series } = usage;
   const rows = usage.rows.filter(({ series }) => series.some((value) => value !== null && value !== "0"));
   const sorted = rows.toReversed();
   const colours = assignColours(rows.map(({ key }) => key));
   const series = rows.map(({ label }, n) => ({ name: label, colour: colours[n] ?? GREY }));
-  const bars = buckets.map(({ label, from, to, totals, stopped_ms }, at): Bar => {
+  const [today, ...days] = ahead.map(({ date, value }) => ({ date, estimate: BigInt(value) }));
+  const begun = buckets.map(({ label, from, to, totals, stopped_ms }, at): Bar => {
     const before = compared_series[at];
     const time = { from: Date.parse(from), to: Date.parse(to), stoppedMs: stopped_ms };
     const gap = describeGap(time, totals.requests);
     return {
       ...(gap !== undefined && { gap }),
       label,
-      axisLabel: label.replace(/^\d{4}-(?=\d\d-\d\d)/, ""),
+      axisLabel: shortenDate(label),
+      ...(at === buckets.length - 1 && today !== undefined && { estimate: today.estimate }),
       href: usageHref(view, { period: { from, to } }),
       values:
         rows.length === 0
@@ -235,6 +263,14 @@ export function renderUsageBars(usage: UsageAnswer, view: UsageView): Html {
       before: before === undefined || before === null ? null : BigInt(before),
     };
   });
+  const none = Array.from({ length: Math.max(1, rows.length) }, () => 0n);
+  const bars = [
+    ...begun,
+    ...days.map(({ date, estimate }): Bar => {
+      const axisLabel = shortenDate(date);
+      return { label: date, axisLabel, values: none, before: null, estimate, isAhead: true };
+    }),
+  ];
   return renderBars({
     id: "usage",
     title: `${METRIC_NAMES[metric]} by ${nameOf(usage.by)}`,

@@ -174,7 +174,7 @@ export async function readOverviewParts(
   const planned = await planBreakdowns(parts, workspace, breakdowns, dimensions);
   const byDimension = planned.ok ? planned.value : [];
   const plans = {
-    forecast: forecast === null ? null : await check(forecast, planForecast),
+    forecast: await check(forecast, planForecast),
     year: await check(year),
     hours: await check(hours),
   };

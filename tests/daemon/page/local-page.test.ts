@@ -287,6 +287,23 @@ describe("the local dashboard", () => {
     );
   });
 
+  it("has today's spend in the title of the tab, and what is still to come in the chart", async () => {
+    const day = 86_400_000;
+    const fill: Parameters<typeof pageOf>[0] = (store) =>
+      store.records.insert(
+        Array.from({ length: 20 }, (_, at) =>
+          sampleRecord({ requestedAt: noon - at * day, costPicoUsd: at === 0 ? 10n ** 12n : 3n * 10n ** 12n }),
+        ),
+      );
+    for (const path of ["/now", "/", "/?metric=requests&period=90d"]) {
+      const { text } = await pageOf(fill, path);
+      assert.match(text, /<title>\$1\.00 today · (Now|Overview) · meter<\/title>/, path);
+    }
+    const { text } = await pageOf(fill, "/?period=mtd");
+    assert.match(text, /still to come, estimate: \$2\.00/);
+    assert.match(text, /data-tip="2026-05-31: estimate \$3\.00"/);
+  });
+
   it("hatches the days on which the meter was not running, and says so in the table of the chart", async () => {
     const day = 86_400_000;
     const fill: Parameters<typeof pageOf>[0] = (store) => {

@@ -95,6 +95,29 @@ describe("renderBars()", () => {
     assert.doesNotMatch(String(renderBars(whole)), /not metering|class="gap"/);
   });
 
+  it("outlines what is expected, and never counts it with the values", () => {
+    const bars = [
+      ...chart.bars.slice(0, 2),
+      { label: "2026-11-24", values: [2n, 0n], estimate: 7n },
+      { label: "2026-11-25", values: [0n, 0n], estimate: 9n, isAhead: true as const },
+    ];
+    const text = String(renderBars({ ...chart, bars }));
+    assert.equal(text.match(/<rect class="ahead" x="/g)?.length, 3, "two bars and the legend");
+    assert.match(text, /data-tip="2026-11-24: 2 units[^"]*still to come, estimate: 7 units"/);
+    assert.match(text, /data-tip="2026-11-25: estimate 9 units"/);
+    assert.match(text, /<ul class="legend">.*estimate<\/li>/);
+    assert.match(text, />Still to come, estimate<\/th>/);
+    const cells = (day: string) =>
+      [...(text.split(`class="when">${day}`)[1]?.split("</tr>")[0] ?? "").matchAll(/<td class="num">([^<]*)/g)].map(
+        ([, value]) => value,
+      );
+    assert.deepEqual(cells("2026-11-25<"), ["–", "–", "–", "–", "9"]);
+    assert.deepEqual(cells("2026-11-24<"), ["2", "0", "2", "–", "7"]);
+    // The highest bar with its estimate fits.
+    assert.match(text, /<span>10 units<\/span>/);
+    assert.doesNotMatch(String(renderBars(chart)), /estimate|class="ahead"/);
+  });
+
   it("draws an empty period", () => {
     assert.doesNotMatch(String(renderBars({ ...chart, bars: [] })), /NaN|Infinity/);
   });

@@ -7,11 +7,16 @@ import { planUsage } from "../../../core/pricing/view/usage-plan.ts";
 import { DEFAULT_USAGE_QUERY, type UsageQuery } from "../../../core/pricing/view/usage-query.ts";
 import { emptySums, type UsageSums } from "../../../core/pricing/view/usage-sums.ts";
 import { findZone } from "../../../core/values/zone.ts";
-import type { UsageAnswer } from "../../../core/wire/usage.ts";
+import type { UsageAnswer, UsageForecast } from "../../../core/wire/usage.ts";
 import { readUsageView, type UsageViewSpec, usageHref } from "../../../pages/usage-view.ts";
 import { renderExplore } from "../../../pages/views/explore.ts";
 import { EXPLORE_VIEW } from "../../../pages/views/explore-view.ts";
-import { OVERVIEW_VIEW, renderBreakdown, renderUsageBars } from "../../../pages/views/overview.ts";
+import {
+  OVERVIEW_VIEW,
+  renderBreakdown,
+  renderOverview,
+  renderUsageBars,
+} from "../../../pages/views/overview.ts";
 
 const now = Date.UTC(2026, 10, 23, 12);
 
@@ -140,6 +145,45 @@ describe("renderUsageBars()", () => {
         assert.doesNotMatch(page, /<b>|NaN|Infinity/);
       }),
     );
+  });
+});
+
+describe("renderOverview()", () => {
+  const show = (text: string, { forecast = steady }: { forecast?: UsageForecast | null } = {}) => {
+    const view = viewOf(OVERVIEW_VIEW, text);
+    const usage = answer(view.query, [{ by: "a", thenBy: null, bucket: 29, cost: 10n ** 12n }]);
+    const answered = { usage, forecast, dimensions: ["model"] as const, links };
+    const others = { breakdowns: [], year: null, hours: null, priceFixes: [], firstSteps: [] };
+    return String(renderOverview({ ...answered, ...others }, view));
+  };
+  /** One dollar a day, of which half is still to come today. */
+  const steady: UsageForecast = {
+    ...{ tz: "Europe/Berlin", month: "2026-11", metric: "spent", days: 28, to_date: "22500000000000" },
+    estimate: { expected: "30000000000000", low: "29000000000000", high: "31000000000000" },
+    today: "500000000000",
+    remaining: Array.from({ length: 8 }, (_, at) => ({
+      date: `2026-11-${23 + at}`,
+      value: at === 0 ? "500000000000" : "1000000000000",
+    })),
+  };
+
+  it("outlines the estimate of this month to its end, and of a period that ends now the rest of today", () => {
+    const month = show("period=mtd");
+    assert.match(month, /; outlined: estimate until 2026-11-30</);
+    assert.match(month, /data-tip="2026-11-30: estimate \$1.00"/);
+    assert.equal(month.match(/<rect class="ahead" x="[\d.]+%/g)?.length, 8);
+    const days = show("");
+    assert.match(days, /; outlined: estimate of the rest of today</);
+    assert.equal(days.match(/<rect class="ahead" x="[\d.]+%/g)?.length, 1);
+    assert.match(days, /data-tip="2026-11-23: \$1.00[^"]*still to come, estimate: \$0.5000"/);
+  });
+
+  it("outlines nothing without an estimate, of another metric or period, or of hours", () => {
+    for (const text of ["metric=requests", "from=2026-10-01&to=2026-10-20", "period=7d", "bucket=week"])
+      assert.doesNotMatch(show(text), /outlined|class="ahead"/, text);
+    const none = { forecast: { ...steady, estimate: null, remaining: [] } };
+    assert.doesNotMatch(show("period=mtd", none), /outlined|class="ahead"/);
+    assert.doesNotMatch(show("period=mtd", { forecast: null }), /outlined|class="ahead"/);
   });
 });
 
