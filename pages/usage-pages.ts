@@ -26,7 +26,7 @@ import {
 import { renderExplore } from "./views/explore.ts";
 import { EXPLORE_VIEW } from "./views/explore-view.ts";
 import { MODELS_VIEW, type ModelsAnswer, renderModels } from "./views/models.ts";
-import { OVERVIEW_VIEW, type OverviewAnswer, renderOverview } from "./views/overview.ts";
+import { OVERVIEW_VIEW, type OverviewAnswer, renderOverview, showsBranches } from "./views/overview.ts";
 import { PROJECTS_VIEW, renderProjects } from "./views/projects.ts";
 import { renderSavings, SAVINGS_VIEW } from "./views/savings.ts";
 
@@ -190,11 +190,8 @@ async function showOverview(host: UsageHost, parameters: URLSearchParams): Promi
   });
 }
 
-async function readOverview(
-  host: UsageHost,
-  { query }: UsageView,
-  usage: UsageAnswer,
-): Promise<OverviewAnswer> {
+async function readOverview(host: UsageHost, view: UsageView, usage: UsageAnswer): Promise<OverviewAnswer> {
+  const { query } = view;
   const links = linksOf(host, query);
   const isEmpty = usage.totals.requests === 0 && query.filters.length === 0;
   const firstSteps = isEmpty ? await host.firstSteps() : [];
@@ -203,6 +200,7 @@ async function readOverview(
       usage,
       dimensions: host.dimensions,
       breakdowns: [],
+      branches: null,
       forecast: null,
       year: null,
       hours: null,
@@ -211,16 +209,26 @@ async function readOverview(
       links,
     };
   const alone = { ...query, by: null, thenBy: null, compare: "none" } as const;
-  const [parts, priceFixes] = await Promise.all([
+  const top = { ...query, top: BREAKDOWN_ROWS };
+  const [parts, branches, priceFixes] = await Promise.all([
     host.readOverview({
-      breakdowns: { ...query, top: BREAKDOWN_ROWS },
+      breakdowns: top,
       forecast: { ...alone, metric: "spent" },
       year: { ...alone, period: "12m", bucket: "day" },
       hours: { ...alone, period: "30d", bucket: "hour" },
     }),
+    showsBranches(view) ? host.readBreakdowns(top, ["branch"]).then(firstOf) : null,
     usage.totals.unpriced_requests === 0 ? [] : host.priceFixes(usage),
   ]);
-  return { usage, dimensions: host.dimensions, ...parts, priceFixes, firstSteps, links };
+  return { usage, dimensions: host.dimensions, ...parts, branches, priceFixes, firstSteps, links };
+}
+
+/** Returns the only answer of a query by one dimension. */
+function firstOf(result: UsageResult<readonly UsageAnswer[]>): UsageResult<UsageAnswer> {
+  if (!result.ok) return result;
+  const [value] = result.value;
+  if (value === undefined) throw new TypeError("a query by one dimension has one answer");
+  return { ok: true, value };
 }
 
 async function showExplore(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {

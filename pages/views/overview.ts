@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { PICO_USD_PER_USD } from "../../core/pricing/decimal.ts";
 import { assignColours } from "../../core/pricing/view/palette.ts";
-import { withFilter } from "../../core/pricing/view/usage-query.ts";
+import { DEFAULT_USAGE_QUERY, printUsageQuery, withFilter } from "../../core/pricing/view/usage-query.ts";
 import type { UsageSeries } from "../../core/pricing/view/usage-reports.ts";
 import { isMoney, metricOf, parseSums, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
@@ -16,7 +16,9 @@ import { DIMENSION_NAMES } from "../dimension-names.ts";
 import { formatChange, formatShare, renderShortCount, renderUsd } from "../figures.ts";
 import { formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
+import { pageHref } from "../page-place.ts";
 import { type FirstStep, renderFirstRun, renderState } from "../states.ts";
+import type { UsageResult } from "../usage-host.ts";
 import {
   type CaveatLinks,
   comparisonMenu,
@@ -39,7 +41,14 @@ import {
 import { EXPLORE_VIEW } from "./explore-view.ts";
 import { type PriceAdvice, renderPriceAdvice } from "./request.ts";
 
-export const OVERVIEW_VIEW: UsageViewSpec = { path: "/", defaults: { by: "model" } };
+export const OVERVIEW_VIEW: UsageViewSpec = {
+  path: "/",
+  defaults: { by: "model" },
+  own: { tab: ["project", "branch"] },
+};
+
+/** Whether the view shows branches in place of projects. */
+export const showsBranches = ({ own }: UsageView): boolean => own.tab === "branch";
 
 /** The metrics of the overview's chart. */
 const METRICS: readonly UsageMetric[] = [
@@ -72,6 +81,8 @@ export interface OverviewAnswer {
   readonly usage: UsageAnswer;
   /** The same query by one dimension each, without buckets. */
   readonly breakdowns: readonly UsageAnswer[];
+  /** By branch, in place of the projects; null if the view shows projects. */
+  readonly branches: UsageResult<UsageAnswer> | null;
   /** This month; null if it is not known. */
   readonly forecast: UsageForecast | null;
   /** A year by day, and some weeks by hour; null if they are left out. */
@@ -105,7 +116,7 @@ function renderContents(answer: OverviewAnswer, view: UsageView): Html {
       <div class="head"><h2 id="chart-title">${METRIC_NAMES[usage.metric]} by ${nameOf(usage.by)}</h2><span class="quiet">${describeBuckets(usage)}${describeEstimates(ahead)}</span></div>
       <div id="chart" data-live>${renderUsageBars(usage, view, ahead)}</div>
     </section>
-    <div class="pair" id="breakdowns" data-live>${breakdowns.map((each) => renderBreakdown(each, view))}</div>
+    <div class="pair" id="breakdowns" data-live>${breakdowns.map((each) => (each.by === "project" ? renderFirstBreakdown(each, answer, view) : renderBreakdown(each, view)))}</div>
     ${renderWhen(answer, view)}`;
 }
 
@@ -283,14 +294,41 @@ export function renderUsageBars(usage: UsageAnswer, view: UsageView, ahead: Esti
   });
 }
 
+/** Renders the projects or the branches, whichever the view shows. */
+function renderFirstBreakdown(projects: UsageAnswer, { branches }: OverviewAnswer, view: UsageView): Html {
+  if (branches === null) return renderBreakdown(projects, view, renderTabs(view));
+  if (branches.ok) return renderBreakdown(branches.value, view, renderTabs(view));
+  return html`<section class="panel" aria-labelledby="branch-title"><div class="head"><h2 id="branch-title">Branches</h2>${renderTabs(view)}</div><p class="quiet">${branches.detail}</p></section>`;
+}
+
+/** Renders the ways to the projects, the branches, and the list of sessions, the costliest first. */
+function renderTabs(view: UsageView): Html {
+  const isBranch = showsBranches(view);
+  const tab = (value: string, name: string, isCurrent: boolean) =>
+    html`<li><a id="tab-${value}" href="${usageHref(view, {}, value === "project" ? {} : { tab: value })}"${isCurrent ? html` aria-current="true"` : ""}>${name}</a></li>`;
+  return html`<nav aria-label="Breakdown"><ul class="switch">${tab("project", "Projects", !isBranch)}${tab("branch", "Branches", isBranch)}<li><a href="${sessionsHref(view)}">Sessions</a></li></ul></nav>`;
+}
+
+/** The filters that a list of sessions has. */
+const SESSION_FILTERS: readonly UsageDimension[] = ["project", "person", "machine"];
+
+function sessionsHref(view: UsageView): string {
+  const { period, filters } = view.query;
+  const kept = filters.filter(
+    ({ dimension, not, values }) => SESSION_FILTERS.includes(dimension) && !not && values.length === 1,
+  );
+  const query = printUsageQuery({ ...DEFAULT_USAGE_QUERY, period, filters: kept });
+  return `${pageHref(view.base, "/sessions")}?${[query, "sort=cost"].filter((part) => part !== "").join("&")}`;
+}
+
 /** Renders the values of one dimension with their shares. A click filters by the value. */
-export function renderBreakdown(answer: UsageAnswer, view: UsageView): Html {
+export function renderBreakdown(answer: UsageAnswer, view: UsageView, tabs: Html | "" = ""): Html {
   const { by, rows, metric } = answer;
   if (by === null) return html``;
   const whole = metricOf(parseSums(answer.totals), metric) ?? 0n;
   const title = by === "person" ? "People" : `${DIMENSION_NAMES[by]}s`.replace(/chs$/, "ches");
   const explore = usagePageHref(view, EXPLORE_VIEW, { ...view.query, by, thenBy: null });
-  return html`<section class="panel" aria-labelledby="${by}-title"><div class="head"><h2 id="${by}-title">${title}</h2><a href="${explore}">Explore</a></div>
+  return html`<section class="panel" aria-labelledby="${by}-title"><div class="head"><h2 id="${by}-title">${title}</h2>${tabs}<a href="${explore}">Explore</a></div>
     ${
       rows.length === 0
         ? html`<p class="quiet">None in this period.</p>`

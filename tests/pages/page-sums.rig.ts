@@ -93,6 +93,8 @@ export async function checkSums(
     const overview = await host.page(`/?${filters}`);
     for (const table of host.breakdowns)
       assert.equal(sumColumn(overview, table, "Spent"), spent, `${table} ${filters}`);
+    const branches = `/?${query("tab=branch")}`;
+    assert.equal(sumColumn(await host.page(branches), "Branches", "Spent"), spent, branches);
     assert.equal(sumColumn(await host.page(`/models?${filters}`), "Models", "Spent"), spent, filters);
     assert.equal(sumColumn(await host.page(`/projects?${filters}`), "Projects", "Spent"), spent, filters);
   }

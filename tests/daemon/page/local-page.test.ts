@@ -292,7 +292,10 @@ describe("the local dashboard", () => {
     const fill: Parameters<typeof pageOf>[0] = (store) =>
       store.records.insert(
         Array.from({ length: 20 }, (_, at) =>
-          sampleRecord({ requestedAt: noon - at * day, costPicoUsd: at === 0 ? 10n ** 12n : 3n * 10n ** 12n }),
+          sampleRecord({
+            requestedAt: noon - at * day,
+            costPicoUsd: at === 0 ? 10n ** 12n : 3n * 10n ** 12n,
+          }),
         ),
       );
     for (const path of ["/now", "/", "/?metric=requests&period=90d"]) {

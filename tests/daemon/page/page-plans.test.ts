@@ -7,7 +7,17 @@ import { noon, sampleRecord } from "../store/sample-records.rig.ts";
 
 /** The pages whose cost must not grow with the requests that are stored. */
 const PAGES = [
-  ...["/", "/?period=90d", "/now", "/explore", "/explore?by=branch", "/projects", "/models", "/savings"],
+  ...[
+    "/",
+    "/?period=90d",
+    "/?tab=branch",
+    "/now",
+    "/explore",
+    "/explore?by=branch",
+    "/projects",
+    "/models",
+    "/savings",
+  ],
   ...[
     "/requests",
     "/requests?sort=cost",

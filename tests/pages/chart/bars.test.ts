@@ -108,9 +108,11 @@ describe("renderBars()", () => {
     assert.match(text, /<ul class="legend">.*estimate<\/li>/);
     assert.match(text, />Still to come, estimate<\/th>/);
     const cells = (day: string) =>
-      [...(text.split(`class="when">${day}`)[1]?.split("</tr>")[0] ?? "").matchAll(/<td class="num">([^<]*)/g)].map(
-        ([, value]) => value,
-      );
+      [
+        ...(text.split(`class="when">${day}`)[1]?.split("</tr>")[0] ?? "").matchAll(
+          /<td class="num">([^<]*)/g,
+        ),
+      ].map(([, value]) => value);
     assert.deepEqual(cells("2026-11-25<"), ["–", "–", "–", "–", "9"]);
     assert.deepEqual(cells("2026-11-24<"), ["2", "0", "2", "–", "7"]);
     // The highest bar with its estimate fits.

@@ -153,7 +153,14 @@ describe("renderOverview()", () => {
     const view = viewOf(OVERVIEW_VIEW, text);
     const usage = answer(view.query, [{ by: "a", thenBy: null, bucket: 29, cost: 10n ** 12n }]);
     const answered = { usage, forecast, dimensions: ["model"] as const, links };
-    const others = { breakdowns: [], year: null, hours: null, priceFixes: [], firstSteps: [] };
+    const others = {
+      breakdowns: [],
+      branches: null,
+      year: null,
+      hours: null,
+      priceFixes: [],
+      firstSteps: [],
+    };
     return String(renderOverview({ ...answered, ...others }, view));
   };
   /** One dollar a day, of which half is still to come today. */
