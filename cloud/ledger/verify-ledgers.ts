@@ -77,10 +77,10 @@ export async function verifyWorkspaceLedgers(
       readAfter: (seq, limit) => readChainedEvents(trx, workspaceId, seq, limit),
       check: (row) => checkAuditEvent(row, sha256),
     });
-    return { ...withOutside(verdict, outsideChain, saved?.audit_events ?? null), outsideChain };
+    return { ...addRowsOutsideChain(verdict, outsideChain, saved?.audit_events ?? null), outsideChain };
   });
   const { verdict, outsideChain } = await verifyCosts(db, workspaceId, headOf("costs"), sha256);
-  const costs = { ...withOutside(verdict, outsideChain, saved?.costs ?? null), outsideChain };
+  const costs = { ...addRowsOutsideChain(verdict, outsideChain, saved?.costs ?? null), outsideChain };
   return {
     ok: views.ok && events.ok && costs.ok,
     prompt_views: { ...views, outsideChain: 0 },
@@ -104,7 +104,11 @@ export function headsOf(workspaceId: string, verdict: WorkspaceVerdict): Workspa
  * Adds a fault if there are more rows outside the chain than before. Their number can only decrease, so a new one was
  * forged or written by an older version of the program.
  */
-function withOutside(verdict: LedgerVerdict, outside: number, saved: SavedHead | null): LedgerVerdict {
+function addRowsOutsideChain(
+  verdict: LedgerVerdict,
+  outside: number,
+  saved: SavedHead | null,
+): LedgerVerdict {
   if (!verdict.ok || saved === null || outside <= (saved.outside_chain ?? outside)) return verdict;
   return { ok: false, fault: "outside_chain", seq: 0 };
 }

@@ -12,8 +12,8 @@ const MAX_CHOICES = 100;
 /** An answer to a usage query, or its problem. */
 export type UsageRead = Awaited<ReturnType<typeof readUsageAnswer>>;
 
-/** Returns a function that answers usage queries about a period: sums of all of it without its coverage, with the given change. */
-export function askOfPeriod(
+/** Returns a function that reads the sums of a period, without its coverage. Its argument changes the query. */
+export function createPeriodReader(
   { env: { parts }, workspace }: PageCall,
   { from, to }: Pick<PagePeriod, "from" | "to">,
 ): (change: Partial<UsageQuery>) => Promise<UsageRead> {
@@ -39,10 +39,10 @@ export async function readFilterMenus(
   period: Pick<PagePeriod, "from" | "to">,
   menus: readonly UsageDimension[],
 ): Promise<FilterMenus> {
-  const ask = askOfPeriod(call, period);
+  const read = createPeriodReader(call, period);
   const lists = await Promise.all(
     menus.map(async (by) => {
-      const values = listValues(await ask({ by, top: MAX_CHOICES, metric: "requests" }));
+      const values = listValues(await read({ by, top: MAX_CHOICES, metric: "requests" }));
       return [by, values] as const;
     }),
   );

@@ -39,7 +39,7 @@ import {
   type TraceRow,
 } from "../store/reads/traces.ts";
 import { renderAuditTabs } from "./audit-parts.ts";
-import { askOfPeriod, readFilterMenus, type UsageRead } from "./filter-menus.ts";
+import { createPeriodReader, readFilterMenus, type UsageRead } from "./filter-menus.ts";
 import { tracesCsv } from "./list-csv.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
@@ -172,7 +172,7 @@ async function readRequests(
     // Totals go back as far as the retention of data, which can end before that of the audit log.
     from < retentionFloor("overview", reachOf(workspace, place.now)) || query.text !== null
       ? null
-      : countRequests(query, askOfPeriod(call, period)),
+      : countRequests(query, createPeriodReader(call, period)),
     readFilterMenus(call, period, MENUS),
     readPeriodCoverage(parts, workspaceId, period),
   ]);

@@ -7,7 +7,7 @@ import type { Restore } from "./restores.ts";
 import type { CloudSchema } from "./schema.ts";
 import { TABLE_PLACES } from "./table-places.ts";
 
-/** What a backup's manifest says of the database. */
+/** What a backup's manifest says about the database. */
 export interface BackupFacts {
   /** The rows and sums of each table whose rows a backup has. */
   readonly totals: Readonly<Record<string, TableTotals>>;

@@ -8,7 +8,7 @@ import type { CloudSchema } from "./schema.ts";
 import { endTask, postponeTask, type Task } from "./tasks.ts";
 import { inScope } from "./transaction.ts";
 
-/** Any time: before and after all requests. */
+/** A span that contains every request. */
 const ALL_TIME: Span = { from: Date.parse("0001-01-01T00:00:00Z"), to: Date.UTC(9999, 0, 1) };
 
 /**
@@ -45,12 +45,11 @@ export async function listUnsummedDays(
 }
 
 /**
- * Sums up the days of a workspace that are not summed by branch. The task ends once there is none, and is looked at again after a day
- * otherwise.
+ * Sums up the days of a workspace that are not summed by branch. The task ends if there was none; otherwise it runs again after a day.
  */
 export async function sumBranches(db: CloudDatabase, task: Task<"sum_branches">, now: Millis): Promise<void> {
   const workspaceId = task.taskId;
-  // As the purge, which deletes the rows of branches that a person's deletion has left empty.
+  // In the purge's role, which may delete the rows of branches that the deletion of a person has left empty.
   const run = <T>(work: (trx: Transaction<CloudSchema>) => Promise<T>) =>
     inScope(db, { workspaceId }, work, "meter_purge");
   const days = await run((trx) => listUnsummedDays(trx, workspaceId, ALL_TIME));
@@ -59,7 +58,7 @@ export async function sumBranches(db: CloudDatabase, task: Task<"sum_branches">,
 }
 
 /**
- * Adds what the requests of a day have more than its sums. What others add meanwhile is in both, so the difference stays right. Reads the
+ * Adds the difference between the requests of a day and its sums. What others add meanwhile is in both, so the difference stays correct. Reads the
  * workspace as `insertRows()` does.
  */
 async function addMissing(trx: Transaction<CloudSchema>, workspaceId: string, day: Millis): Promise<void> {

@@ -74,7 +74,7 @@ export async function listOwnMachines(
 }
 
 /** A new budget. */
-export type FreshBudget = Pick<StoredBudget, "budgetId" | "name" | "subject" | "target" | "terms">;
+export type BudgetToCreate = Pick<StoredBudget, "budgetId" | "name" | "subject" | "target" | "terms">;
 
 /**
  * Creates a budget. Concurrent creations wait for each other at the workspace's row, so the number is exact.
@@ -83,7 +83,7 @@ export type FreshBudget = Pick<StoredBudget, "budgetId" | "name" | "subject" | "
 export async function createBudget(
   db: CloudDatabase,
   workspaceId: string,
-  fresh: FreshBudget,
+  fresh: BudgetToCreate,
   max: number,
   change: Change,
 ): Promise<"created" | "budget_exists" | "too_many_budgets"> {

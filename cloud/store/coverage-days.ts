@@ -9,7 +9,7 @@ import { inScope } from "./transaction.ts";
 
 const dayOf = (at: Millis): Millis => Math.floor(at / DAY_MS) * DAY_MS;
 
-/** Sums up the days of some hours of a machine. The caller has locked the machine's row, so that no other upload changes its hours. */
+/** Sums up the days that contain some hours of a machine. The caller has locked the machine's row, so that no other upload changes its hours. */
 export async function sumDaysOf(
   trx: Transaction<CloudSchema>,
   workspaceId: string,

@@ -76,7 +76,7 @@ const MIGRATION_LOCK = 7_303_014;
  * this code too.
  *
  * Run it as the role that owns the tables. Row-level security raises an error instead of hiding rows, so that a migration
- * that fills in rows cannot silently skip them. Throws a `WorkerError` on a worker of a cluster if a migration is left to run.
+ * that fills in rows cannot silently skip them. Throws a `WorkerError` on a worker of a cluster if a migration has not run yet.
  */
 export async function migrateCloud(
   db: CloudDatabase,

@@ -124,7 +124,7 @@ export type PairingPoll =
     };
 
 /** A key for a workspace that is only known once the pairing is consumed. */
-export interface FreshKey {
+export interface MintedKey {
   readonly keyId: string;
   readonly token: string;
   readonly tokenHash: Uint8Array;
@@ -141,7 +141,7 @@ interface PollParts {
   readonly now: Millis;
   /** A new id of this poll. */
   readonly claim: string;
-  readonly mint: (workspaceId: string) => FreshKey;
+  readonly mint: (workspaceId: string) => MintedKey;
 }
 
 /**
@@ -204,7 +204,7 @@ async function consumePairing(
 async function pairMachine(
   db: CloudDatabase,
   claimed: ClaimedPairing,
-  mint: (workspaceId: string) => FreshKey,
+  mint: (workspaceId: string) => MintedKey,
 ): Promise<PairingPoll> {
   const { workspace_id: workspaceId, user_id: userId, claimed_at: now } = claimed;
   if (workspaceId === null || userId === null) return { status: "failed" };

@@ -28,7 +28,7 @@ const ALL_SIDES: readonly Sides[] = [
 /** Most workspaces, or requests of one, that one query lists. */
 const PAGE_ROWS = 100;
 
-/** Before every id. */
+/** An id that sorts before all others. */
 const NIL = "00000000-0000-0000-0000-000000000000";
 
 /**

@@ -71,7 +71,8 @@ export function createRowConverter(
 /** Returns the row with its nulls filled in from the same record sent again; null if that adds nothing. A known cost stays. */
 export function fillNulls(stored: StoredRequest, sent: StoredRequest, book: PriceBook): StoredRequest | null {
   const filledColumns = FILLABLE_COLUMNS.filter(
-    (column) => stored[column] === null && sent[column] !== null && !isOfAnotherHash(column, stored, sent),
+    (column) =>
+      stored[column] === null && sent[column] !== null && !describesAnotherHash(column, stored, sent),
   );
   if (filledColumns.length === 0) return null;
   const filled = { ...stored, ...Object.fromEntries(filledColumns.map((column) => [column, sent[column]])) };
@@ -79,7 +80,7 @@ export function fillNulls(stored: StoredRequest, sent: StoredRequest, book: Pric
 }
 
 /** Whether the kind was sent with another hash than the stored one. It says how its hash was made, so it is not filled in. */
-function isOfAnotherHash(column: string, stored: StoredRequest, sent: StoredRequest): boolean {
+function describesAnotherHash(column: string, stored: StoredRequest, sent: StoredRequest): boolean {
   if (column !== "prompt_hash_kind" || stored.prompt_hash === null) return false;
   return stored.prompt_hash !== sent.prompt_hash;
 }

@@ -48,7 +48,7 @@ export interface TaskDetails {
 export type TaskKind = keyof TaskDetails;
 
 /**
- * Work that spans the directory and workspaces, which a cluster cannot commit at once. It is a list of steps, each a transaction of its
+ * Work that spans the directory and workspaces, which a cluster cannot commit atomically. It is a list of steps, each a transaction of its
  * own that can be repeated. The first one stores the task together with what it decides; after the last one the task is removed. If the
  * process ends in between, `resumeTasks()` runs all steps again.
  */

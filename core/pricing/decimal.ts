@@ -15,8 +15,9 @@ export function divideHalfEven(numerator: bigint, denominator: bigint): bigint {
     throw new RangeError(`the denominator must be positive: current value is ${denominator}`);
   const magnitude = numerator < 0n ? -numerator : numerator;
   let quotient = magnitude / denominator;
-  const twiceRest = (magnitude % denominator) * 2n;
-  if (twiceRest > denominator || (twiceRest === denominator && (quotient & 1n) === 1n)) quotient += 1n;
+  const twiceRemainder = (magnitude % denominator) * 2n;
+  if (twiceRemainder > denominator || (twiceRemainder === denominator && (quotient & 1n) === 1n))
+    quotient += 1n;
   return numerator < 0n ? -quotient : quotient;
 }
 

@@ -96,7 +96,7 @@ interface HeldState extends HeldCallPorts {
   /** The calls that wait for a look-up. */
   readonly deciding: Map<string, DecidingCall>;
   /** The calls in flight that a budget may end, by their id. */
-  readonly cuttable: Map<string, CuttableCall>;
+  readonly cutTargets: Map<string, CutTarget>;
   /** The latest decisions, of which the proxy may state that they came too late; and where the next one is put. */
   readonly decided: { readonly id: string; readonly facts: CallFacts; readonly isCounted: boolean }[];
   nextDecided: number;
@@ -115,9 +115,7 @@ interface HeldState extends HeldCallPorts {
 }
 
 /** What is needed to end a call. */
-interface CuttableCall
-  extends Pick<CallQuestion, "connection" | "request">,
-    Pick<KnownCall, "head" | "route"> {
+interface CutTarget extends Pick<CallQuestion, "connection" | "request">, Pick<KnownCall, "head" | "route"> {
   readonly program: string | null;
   /** The client's message that began a turn of a WebSocket; null for a request. */
   readonly turn: unknown;
@@ -154,7 +152,7 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     ...ports,
     attributions: new Map(),
     deciding: new Map(),
-    cuttable: new Map(),
+    cutTargets: new Map(),
     ...{ decided: [], nextDecided: 0 },
     admitted: new Map(),
     shown: new Set(),
@@ -183,8 +181,8 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     stored: (records) => storeCalls(state, records),
     closed: (connection) => closeConnection(state, connection),
     lost() {
-      const { attributions, deciding, admitted, shown, unstored, passes, cuttable } = state;
-      cuttable.clear();
+      const { attributions, deciding, admitted, shown, unstored, passes, cutTargets } = state;
+      cutTargets.clear();
       state.decided.length = 0;
       state.nextDecided = 0;
       for (const calls of [attributions, deciding, admitted, shown, unstored, passes]) calls.clear();
@@ -355,7 +353,7 @@ function admitPass(
 
 /** Counts a call as in flight, and keeps what is needed to end it if a budget may. */
 function countCall(
-  { budgets, cuttable }: HeldState,
+  { budgets, cutTargets }: HeldState,
   id: string,
   { question, head, route, bound }: KnownCall,
   facts: CallFacts,
@@ -364,7 +362,7 @@ function countCall(
   budgets.admitted(id, facts, bound);
   const { connection, request, turn } = question;
   if (mayCut(budgets.state()))
-    cuttable.set(id, {
+    cutTargets.set(id, {
       connection,
       request,
       turn: turn === null ? null : parseTurn(turn),
@@ -375,16 +373,16 @@ function countCall(
 }
 
 /** Returns orders for the calls to end. One that has a response, and only waits to be stored, is not ended. */
-function listCuts({ budgets, cuttable, unstored, now }: HeldState): CutOrder[] {
-  if (cuttable.size === 0) return [];
+function listCuts({ budgets, cutTargets, unstored, now }: HeldState): CutOrder[] {
+  if (cutTargets.size === 0) return [];
   const { calls } = budgets.state();
   const inFlight = new Set(calls.map(({ id }) => id));
-  for (const id of cuttable.keys()) if (!inFlight.has(id)) cuttable.delete(id);
+  for (const id of cutTargets.keys()) if (!inFlight.has(id)) cutTargets.delete(id);
   const stored = new Set(unstored.values());
   return callsToCut(budgets.state(), now()).flatMap(({ call, facts }) => {
-    const known = stored.has(call.id) ? undefined : cuttable.get(call.id);
+    const known = stored.has(call.id) ? undefined : cutTargets.get(call.id);
     if (known === undefined) return [];
-    cuttable.delete(call.id);
+    cutTargets.delete(call.id);
     const { connection, request, head, route, program, turn } = known;
     const { headers, method } = head;
     return [
@@ -467,7 +465,7 @@ function finishDecision(
   const isSent = deciding?.isSent === true;
   const isCounted = isSent || (decision.kind === "allow" && decision.letThrough.length > 0);
   if (!isSent && decision.kind === "allow" && isCounted) state.budgets.letThrough(decision.letThrough);
-  noteDecided(state, { id, facts, isCounted });
+  rememberDecision(state, { id, facts, isCounted });
   if (decision.kind === "refuse" && !isSent) {
     state.budgets.refused(decision.budget, facts);
     settlePasses(state, []);
@@ -485,7 +483,8 @@ function finishDecision(
   return true;
 }
 
-function noteDecided(state: HeldState, decided: HeldState["decided"][number]): void {
+/** Keeps a decision, in place of the oldest. */
+function rememberDecision(state: HeldState, decided: HeldState["decided"][number]): void {
   state.decided[state.nextDecided] = decided;
   state.nextDecided = (state.nextDecided + 1) % MAX_DECIDED;
 }

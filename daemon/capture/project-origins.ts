@@ -105,7 +105,7 @@ async function assignSlug(state: State, name: string, given: ProjectOrigin): Pro
   let decision = decide(state, name, origin, null);
   if (decision?.kind === "check_folders")
     // Another call may have been assigned meanwhile, so everything is decided again.
-    decision = decide(state, name, origin, await findGone(state.ports, decision.folders));
+    decision = decide(state, name, origin, await findMissing(state.ports, decision.folders));
   if (decision === null || decision.kind === "check_folders") return null;
   return decision.kind === "known" ? decision.slug : storeAssignment(state, decision);
 }
@@ -168,7 +168,7 @@ function noteFailure(state: State, cause: unknown): void {
 }
 
 /** Returns the folders that no longer exist. A folder on a file system that does not answer exists. */
-function findGone(
+function findMissing(
   { clock, isFolderGone }: ProjectOriginPorts,
   folders: readonly string[],
 ): Promise<ReadonlySet<string>> {

@@ -19,7 +19,7 @@ import { requestsById } from "./rollups.ts";
 import { inUsageSnapshot, partsOfQuery, sumPart } from "./usage-parts.ts";
 import {
   type ColumnCondition,
-  ofRequests,
+  columnOfRequests,
   type Span,
   type SumQuery,
   type SumRow,
@@ -171,10 +171,10 @@ function saveWarnings(connection: SqliteConnection, warnings: readonly StoredWar
     insert.run([budget, key, threshold, `${limit}`, at]);
 }
 
-const ALL_FACTS = factColumns.map((name) => `${ofRequests(FACT_COLUMNS[name])} AS ${name}`).join(", ");
+const ALL_FACTS = factColumns.map((name) => `${columnOfRequests(FACT_COLUMNS[name])} AS ${name}`).join(", ");
 
 const READ_CALLS = `SELECT request_id, requested_at, ${ALL_FACTS}, ${COST} AS cost, ${TOKENS} AS tokens
-  FROM requests WHERE ${requestsById([]).sql} AND ${COUNTED.sql(ofRequests)}`;
+  FROM requests WHERE ${requestsById([]).sql} AND ${COUNTED.sql(columnOfRequests)}`;
 
 interface CallRow extends FactRow {
   readonly request_id: string;

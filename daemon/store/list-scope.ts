@@ -2,7 +2,7 @@ import type { SqliteValue } from "../../core/ports/sqlite.ts";
 import type { RequestListQuery } from "./port/records.ts";
 import { REQUEST_COLUMNS } from "./rollup-definition.ts";
 import { toCondition } from "./usage-dimensions.ts";
-import { type ColumnCondition, matches, ofRequests, type Selection } from "./usage-sums.ts";
+import { type ColumnCondition, columnOfRequests, matches, type Selection } from "./usage-sums.ts";
 
 /** The columns that a text is searched in. */
 const SEARCHED = ["project", "git_branch", "model", "provider", "client", "error_class"] as const;
@@ -43,7 +43,7 @@ const toSearch = (text: string): ColumnCondition => ({
 export function scopeOf(query: RequestListQuery): ListScope {
   const selection = selectionOf(query);
   const { where } = selection;
-  const { sql, values } = matches(selection, ofRequests);
+  const { sql, values } = matches(selection, columnOfRequests);
   const isIndexed = where.some((each) => each.isIndexed);
   // `+` keeps SQLite from using the index by time, instead of `seq` or the index of a filter.
   const period = [

@@ -6,7 +6,7 @@ import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { Turn } from "./port/values.ts";
 import { toCondition } from "./usage-dimensions.ts";
-import { matches, ofRequests } from "./usage-sums.ts";
+import { columnOfRequests, matches } from "./usage-sums.ts";
 
 /** How many requests one slice reads: measured 4 ms per slice at a million requests on two busy cores. */
 const SLICE_ROWS = 500;
@@ -33,7 +33,7 @@ export async function findRepeats(
   limit: number,
   turn: Turn,
 ): Promise<RepeatSearch> {
-  const where = matches({ filters: {}, where: query.filters.map(toCondition) }, ofRequests);
+  const where = matches({ filters: {}, where: query.filters.map(toCondition) }, columnOfRequests);
   // The first slice ends before `to`, and each other slice before the last row of the one before it.
   const statement = connection.prepare<Row>(
     `SELECT requested_at, request_id, provider, model, project, prompt_hash, cost_pico_usd,

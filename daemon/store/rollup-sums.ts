@@ -7,9 +7,9 @@ import {
   type BucketRow,
   bounds,
   bucketOfTime,
+  columnOfSeries,
   groupsOf,
   matches,
-  ofSeries,
   type Span,
   type SumQuery,
   type SumRow,
@@ -23,8 +23,8 @@ const innerSums = sumColumns.map((column) => `sum(${column}) AS ${column}`).join
 export function sumDays(connection: SqliteConnection, span: Span, query: SumQuery): readonly SumRow[] {
   const column = valueColumnOf(query);
   if (column !== null) return sumValues(connection, "days", span, query, column);
-  const { selected, grouped } = groupsOf(query, ofSeries);
-  const { sql, values } = matches(query, ofSeries);
+  const { selected, grouped } = groupsOf(query, columnOfSeries);
+  const { sql, values } = matches(query, columnOfSeries);
   // `CROSS JOIN`: the days of a series are next to each other, so they are summed without sorting, in a fifth of the time.
   return readSummedRows(
     connection,
@@ -41,8 +41,8 @@ export function sumEachDay(connection: SqliteConnection, span: Span, query: SumQ
   const column = valueColumnOf(query);
   if (column !== null)
     return sumValues(connection, "days", span, query, column, { sql: "span_from AS day_from", values: [] });
-  const { selected, grouped } = groupsOf(query, ofSeries, "day_from");
-  const { sql, values } = matches(query, ofSeries);
+  const { selected, grouped } = groupsOf(query, columnOfSeries, "day_from");
+  const { sql, values } = matches(query, columnOfSeries);
   // `CROSS JOIN`: all series are found by the day, and some series by the key of the days. Otherwise SQLite reads all days.
   const tables =
     sql === "" ? "usage_day_series CROSS JOIN usage_series" : "usage_series CROSS JOIN usage_day_series";
@@ -111,8 +111,8 @@ const isSelected = (selection: string) =>
   selection === "" ? "" : `series_id IN (SELECT series_id FROM usage_series WHERE true${selection}) AND`;
 
 function sumSeriesOfSlots(connection: SqliteConnection, span: Span, query: SumQuery): SumRow[] {
-  const { selected, grouped } = groupsOf(query, ofSeries);
-  const { sql, values } = matches(query, ofSeries);
+  const { selected, grouped } = groupsOf(query, columnOfSeries);
+  const { sql, values } = matches(query, columnOfSeries);
   return connection
     .prepare<SumRow>(
       `SELECT ${selected}, ${sumsOfSeries} FROM (
@@ -128,8 +128,8 @@ function sumSeriesByBucket(
   query: SumQuery,
   { from, widthMs }: BucketGrid,
 ): BucketRow[] {
-  const { selected, grouped } = groupsOf(query, ofSeries);
-  const { sql, values } = matches(query, ofSeries);
+  const { selected, grouped } = groupsOf(query, columnOfSeries);
+  const { sql, values } = matches(query, columnOfSeries);
   return connection
     .prepare<BucketRow>(
       `SELECT bucket, ${selected}, ${sumsOfSeries} FROM (

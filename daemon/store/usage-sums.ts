@@ -60,8 +60,8 @@ export type ColumnSql = (column: UsageColumn) => string;
 const COLUMNS: Readonly<Record<UsageColumn, string>> = { ...SERIES_COLUMNS, ...REQUEST_COLUMNS };
 
 /** The columns of series. They have none of `REQUEST_COLUMNS`. */
-export const ofSeries: ColumnSql = (column) => column;
-export const ofRequests: ColumnSql = (column) => `(${COLUMNS[column]})`;
+export const columnOfSeries: ColumnSql = (column) => column;
+export const columnOfRequests: ColumnSql = (column) => `(${COLUMNS[column]})`;
 
 /** Whether a query needs columns that only requests have, so that rollups can't answer it. */
 export const needsRequests = ({
@@ -140,9 +140,9 @@ const count = (condition: string) => `count(*) FILTER (WHERE ${condition})`;
 /** The sums of `SumRow` over requests, in SQL. */
 export const sumsOfRequests = [
   "count(*) AS requests",
-  `${count(`${ofRequests("error_class")} IS NOT NULL`)} AS failed_requests`,
-  `${count(ofRequests("unpriced"))} AS unpriced_requests`,
-  `${count(ofRequests("incomplete"))} AS incomplete_requests`,
+  `${count(`${columnOfRequests("error_class")} IS NOT NULL`)} AS failed_requests`,
+  `${count(columnOfRequests("unpriced"))} AS unpriced_requests`,
+  `${count(columnOfRequests("incomplete"))} AS incomplete_requests`,
   ...TOKEN_COLUMNS.map((column) => `sum(${column}) AS ${column}`),
   `sum(cost_pico_usd / ${COST_HALF}) AS cost_high`,
   `sum(cost_pico_usd % ${COST_HALF}) AS cost_low`,
@@ -168,8 +168,8 @@ export function sumRequests(
   query: SumQuery,
   afterSeq: number | null = null,
 ): SumRow[] {
-  const { selected, grouped } = groupsOf(query, ofRequests);
-  const { sql, values } = matches(query, ofRequests);
+  const { selected, grouped } = groupsOf(query, columnOfRequests);
+  const { sql, values } = matches(query, columnOfRequests);
   return connection
     .prepare<SumRow>(
       `SELECT ${selected}, ${sumsOfRequests} FROM requests WHERE ${rangeOf(query, afterSeq)}${sql} GROUP BY ${grouped}`,
@@ -216,8 +216,8 @@ export function sumRequestsByBucket(
   { from, widthMs }: BucketGrid,
   afterSeq: number | null = null,
 ): BucketRow[] {
-  const { selected, grouped } = groupsOf(query, ofRequests);
-  const { sql, values } = matches(query, ofRequests);
+  const { selected, grouped } = groupsOf(query, columnOfRequests);
+  const { sql, values } = matches(query, columnOfRequests);
   return connection
     .prepare<BucketRow>(
       `SELECT ${bucketOfTime("requested_at")}, ${selected}, ${sumsOfRequests} FROM requests
@@ -233,7 +233,7 @@ export function findLatestOfRequests(
   query: SumQuery,
   afterSeq: number | null = null,
 ): FoundRequestAt | null {
-  const { sql, values } = matches(query, ofRequests);
+  const { sql, values } = matches(query, columnOfRequests);
   return connection
     .prepare<FoundRequestAt>(
       `SELECT requested_at AS at, request_id AS requestId FROM requests WHERE ${rangeOf(query, afterSeq)}${sql}
@@ -253,7 +253,7 @@ export function findLatestTime(
   query: SumQuery,
 ): Millis | null {
   const [table, time] = TABLES[from];
-  const { sql, values } = matches(query, ofSeries);
+  const { sql, values } = matches(query, columnOfSeries);
   const row = connection
     .prepare<{ at: Millis | null }>(
       `SELECT max(${time}) AS at FROM ${table}
@@ -265,7 +265,7 @@ export function findLatestTime(
 
 /** Finds the whole days that have a request of the selection. */
 export function findDays(connection: SqliteConnection, span: Span, selection: Selection): Span[] {
-  const { sql, values } = matches(selection, ofSeries);
+  const { sql, values } = matches(selection, columnOfSeries);
   return connection
     .prepare<{ from: Millis; to: Millis }>(
       `SELECT day_from AS "from", day_to AS "to" FROM usage_days WHERE day_from >= ? AND day_from < ? AND day_from IN (
@@ -281,7 +281,7 @@ export function findSeqBounds(
   span: Span,
   selection: Selection,
 ): { first: number; end: number }[] {
-  const { sql, values } = matches(selection, ofSeries);
+  const { sql, values } = matches(selection, columnOfSeries);
   return connection
     .prepare<{ first: number; end: number }>(
       `SELECT min(min_seq) AS first, max(max_seq) AS "end" FROM usage_slots

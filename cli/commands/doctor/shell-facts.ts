@@ -21,7 +21,7 @@ export function gatherShellFacts(
   const named = env.HTTPS_PROXY ?? env.https_proxy ?? env.ALL_PROXY ?? env.all_proxy ?? "";
   const proxy = named === "" ? "none" : isOwnProxy(named, proxyPort) ? "meter" : "other";
   const own = caPem === null ? null : new X509Certificate(caPem).fingerprint256;
-  const holdsOurs = (path: string) => {
+  const containsAuthority = (path: string) => {
     try {
       return readPemBundle(readFileSync(path, "utf8"), path).some(
         (pem) => new X509Certificate(pem).fingerprint256 === own,
@@ -35,6 +35,8 @@ export function gatherShellFacts(
     variablesFile: existsSync(variablesFile) ? variablesFile : null,
     exemptHosts: proxy === "meter" ? listExemptHosts(readNoProxy(env), hosts) : [],
     badTrustVariables:
-      proxy === "meter" ? trustVariables.filter((name) => env[name] && !holdsOurs(env[name] as string)) : [],
+      proxy === "meter"
+        ? trustVariables.filter((name) => env[name] && !containsAuthority(env[name] as string))
+        : [],
   } as const;
 }

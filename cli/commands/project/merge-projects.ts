@@ -9,7 +9,7 @@ import { readConfig } from "../../home/read-config.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { CommandFailure, exitCodes } from "../../program/exit-codes.ts";
 import { readOrigins } from "../../records/read-origins.ts";
-import { describeSynced, readTwoProjects } from "./reassign-requests.ts";
+import { describeSynced, readProjectPair } from "./reassign-requests.ts";
 
 /** The options of `meter project merge`. */
 export interface MergeProjectsOptions {
@@ -19,7 +19,7 @@ export interface MergeProjectsOptions {
 
 /** Moves the past and future requests of a project to another. */
 export async function mergeProjects(context: CommandContext, options: MergeProjectsOptions): Promise<void> {
-  const { fromProject, toProject: given } = readTwoProjects(options.projects);
+  const { fromProject, toProject: given } = readProjectPair(options.projects);
   const { dryRun } = options;
   await withStore(context.home, { readOnly: dryRun }, async (store) => {
     const target = followMerges(given, store.origins.listMerges());

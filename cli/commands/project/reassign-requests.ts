@@ -17,7 +17,7 @@ export interface ReassignRequestsOptions extends PeriodOptions {
 }
 
 /** Reads the project to move from and the one to move to. */
-export function readTwoProjects(projects: readonly string[]): {
+export function readProjectPair(projects: readonly string[]): {
   readonly fromProject: string;
   readonly toProject: string;
 } {
@@ -57,7 +57,7 @@ export async function reassignRequests(
     // A merge may have been undone.
     return options.dryRun ? undefined : await reloadProjects(context.home);
   }
-  const { fromProject, toProject } = readTwoProjects(options.projects);
+  const { fromProject, toProject } = readProjectPair(options.projects);
   const move = { fromProject, toProject, period: readPeriod(options, Date.now(), options.utc) };
   await withStore(context.home, how, async (store) => {
     const moved = options.dryRun

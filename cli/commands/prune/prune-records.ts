@@ -1,7 +1,7 @@
 import { UsageError } from "clipanion";
 import type { CommandContext } from "../../program/command-context.ts";
 import { readPeriod } from "../../program/period.ts";
-import { askAndDelete } from "../../records/ask-and-delete.ts";
+import { confirmAndDelete } from "../../records/confirm-and-delete.ts";
 
 /** The options of `meter prune`. */
 export interface PruneRecordsOptions {
@@ -23,5 +23,5 @@ export async function pruneRecords(context: CommandContext, options: PruneRecord
   if (period.from > Date.now())
     throw new UsageError(`--before is in the future: ${options.before}.\nDelete everything: meter wipe`);
   const { dryRun, yes, json } = options;
-  await askAndDelete(context, { before: period.from, dryRun, yes, json }, (text) => context.print(text));
+  await confirmAndDelete(context, { before: period.from, dryRun, yes, json }, (text) => context.print(text));
 }

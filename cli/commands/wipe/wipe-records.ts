@@ -1,5 +1,5 @@
 import type { CommandContext } from "../../program/command-context.ts";
-import { askAndDelete } from "../../records/ask-and-delete.ts";
+import { confirmAndDelete } from "../../records/confirm-and-delete.ts";
 
 /** The options of `meter wipe`. */
 export interface WipeRecordsOptions {
@@ -11,5 +11,5 @@ export interface WipeRecordsOptions {
 /** Deletes all records. */
 export async function wipeRecords(context: CommandContext, options: WipeRecordsOptions): Promise<void> {
   const { dryRun, yes, json } = options;
-  await askAndDelete(context, { before: null, dryRun, yes, json }, (text) => context.print(text));
+  await confirmAndDelete(context, { before: null, dryRun, yes, json }, (text) => context.print(text));
 }

@@ -6,7 +6,7 @@ import { problem } from "../../http/problem.ts";
 import { newId } from "../../new-id.ts";
 import type { CloudParts } from "../../ports.ts";
 import {
-  type FreshKey,
+  type MintedKey,
   PAIRING_TTL_MS,
   type PairingPoll,
   pollPairing,
@@ -87,7 +87,7 @@ async function toResult({ accounts }: CloudParts, found: PairingPoll): Promise<P
   };
 }
 
-function newKey(parts: CloudParts, workspaceId: string): FreshKey {
+function newKey(parts: CloudParts, workspaceId: string): MintedKey {
   const { token, hash, prefix } = mintToken("sync", workspaceId, parts.randomBytes, parts.sha256);
   const promptHashKey = parts.randomBytes(32);
   return { keyId: newId(parts), token, tokenHash: hash, prefix, promptHashKey };

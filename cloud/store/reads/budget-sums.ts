@@ -27,7 +27,7 @@ export interface MachineSums {
   readonly unpricedCalls: number;
 }
 
-/** Returns a sum apart for one machine (null: for none). */
+/** Splits a sum into the part of one machine and that of all others. For null, all of it is the others'. */
 export function totalsFor(
   { byMachine, calls, unpricedCalls }: MachineSums,
   machineId: string | null,

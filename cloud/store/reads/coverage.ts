@@ -81,7 +81,7 @@ export async function sumCoverageBuckets(
   const useDays = spanUnit(bounds) === "day";
   const moved = findMovedHours(useDays ? [daysOf(span)] : [], bounds);
   const shift = sql.raw(moved.dayIsIn === "first" ? "interval '0'" : "interval '23 hours'");
-  const parts = ofPeriod(workspaceId, span, {
+  const parts = selectCoverage(workspaceId, span, {
     ofDays: `select h.day::timestamp at time zone 'UTC' as at, true as is_day, h.metered, h.seen from coverage_days h`,
     ofHours: "select h.hour, false, h.metered, h.seen from coverage_hours h",
     useDays,
@@ -192,7 +192,7 @@ function daysOf({ from, to }: Span): Span {
  * SQL for the rows of `coverage_days` for the whole UTC days of a period, and of `coverage_hours` before and after them. `ofDays` and
  * `ofHours` select from them, up to the `where`, in which the table is `h`; `filter` follows. All rows are of hours if not `useDays`.
  */
-export function ofPeriod(
+export function selectCoverage(
   workspaceId: string,
   { from, to }: Span,
   { ofDays, ofHours, filter = "", useDays = true }: PeriodRows,
@@ -215,7 +215,10 @@ export interface PeriodRows {
 
 async function readSums(trx: Transaction<CloudSchema>, workspaceId: string, span: Span) {
   const of = (table: string) => `select h.machine_id, h.metered, h.seen from ${table} h`;
-  const parts = ofPeriod(workspaceId, span, { ofDays: of("coverage_days"), ofHours: of("coverage_hours") });
+  const parts = selectCoverage(workspaceId, span, {
+    ofDays: of("coverage_days"),
+    ofHours: of("coverage_hours"),
+  });
   const { rows } = await sql<{ machine_id: string; metered: string; seen: string }>`
     select machine_id, sum(metered) as metered, sum(seen) as seen from (${parts}) as parts group by machine_id`.execute(
     trx,
@@ -230,7 +233,7 @@ export async function readCounts(
   workspaceId: string,
   span: Span,
 ): Promise<ReadonlyMap<string, KindCount[]>> {
-  const parts = ofPeriod(workspaceId, span, {
+  const parts = selectCoverage(workspaceId, span, {
     ofDays: `select h.machine_id, c.kind, (c.value ->> 'count')::bigint as count, c.value ->> 'hour' as hour
       from coverage_days h cross join lateral jsonb_each(h.counts) as c (kind, value)`,
     ofHours: `select h.machine_id, c.kind, c.count::bigint, to_char(h.hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')

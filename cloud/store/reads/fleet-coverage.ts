@@ -5,7 +5,7 @@ import { COVERAGE_STALE_MS, findCoverageState } from "../../../core/metering/cov
 import { MIN_STOP_MS, type RunningTime } from "../../../core/metering/coverage/running-times.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import { formatCalendarDate, formatInstant } from "../../../core/wire/instant.ts";
-import { ofPeriod, permilleOf, readLastDays, runsOf } from "./coverage.ts";
+import { permilleOf, readLastDays, runsOf, selectCoverage } from "./coverage.ts";
 import type { ReadTransaction } from "./read-scope.ts";
 import type { Span } from "./usage-spans.ts";
 
@@ -46,7 +46,10 @@ export async function readFleetCoverage(
 
 async function sumCalls(trx: ReadTransaction, workspaceId: string, span: Span) {
   const of = (table: string) => `select h.metered, h.seen from ${table} h`;
-  const parts = ofPeriod(workspaceId, span, { ofDays: of("coverage_days"), ofHours: of("coverage_hours") });
+  const parts = selectCoverage(workspaceId, span, {
+    ofDays: of("coverage_days"),
+    ofHours: of("coverage_hours"),
+  });
   const { rows } = await sql<{ metered: string | null; seen: string | null }>`
     select sum(metered) as metered, sum(seen) as seen from (${parts}) as parts`.execute(trx);
   return { metered: Number(rows[0]?.metered ?? 0), seen: Number(rows[0]?.seen ?? 0) };
@@ -57,7 +60,7 @@ async function sumMissing(
   workspaceId: string,
   span: Span,
 ): Promise<FleetCoverage["missing"]> {
-  const parts = ofPeriod(workspaceId, span, {
+  const parts = selectCoverage(workspaceId, span, {
     ofDays: `select c.kind, (c.value ->> 'count')::bigint as count
       from coverage_days h cross join lateral jsonb_each(h.counts) as c (kind, value)`,
     ofHours: `select c.kind, c.count::bigint

@@ -98,7 +98,7 @@ function selectPage(
     order by ${order("r.", key === null ? null : "r.sort_key")}`;
 }
 
-/** The SQL condition over `requests` that a request is listed after a position, preceded by `and`. */
+/** SQL over `requests`, preceded by `and`, for the condition that a request is listed after a position. */
 function isAfter({ at, id }: CursorPosition, key: string | null): RawBuilder<unknown> {
   const [, value = "0", requestId = id] = key === null ? [] : (SORTED_ID.exec(id) ?? []);
   const position = sql`${formatInstant(at)}::timestamptz, ${requestId}::uuid`;

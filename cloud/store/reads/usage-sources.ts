@@ -206,7 +206,7 @@ function bucketSql(time: string, buckets: readonly Span[]): RawBuilder<unknown> 
   return sql`greatest(width_bucket(${sql.raw(time)}, (select ${bounds}::text::timestamptz[])), 1) - 1`;
 }
 
-/** SQL that all filters hold, each after "and". */
+/** SQL for the conditions of all filters, each preceded by `and`. */
 const matchFilters = (
   filters: readonly UsageFilter[],
   sqlOf: Readonly<Partial<Record<UsageDimension, string>>>,
@@ -219,7 +219,7 @@ const matchFilters = (
     sql``,
   );
 
-/** SQL over `requests` that all filters hold, each after "and". The bare column of a session has the index. */
+/** SQL over `requests` for the conditions of all filters, each preceded by `and`. The bare column of a session has the index. */
 export const matchRequests = (filters: readonly UsageFilter[]): RawBuilder<unknown> =>
   sql.join(
     filters.map((filter) => {
@@ -259,7 +259,7 @@ const isWithin = (workspaceId: string, time: string, { from, to }: Span): RawBui
   sql`workspace_id = ${workspaceId}::uuid and ${sql.raw(time)} >= ${formatInstant(from)}::timestamptz
     and ${sql.raw(time)} < ${formatInstant(to)}::timestamptz`;
 
-/** SQL that a time is one of some hours. */
+/** SQL for the condition that a time is one of some hours. */
 const isAnyOf = (workspaceId: string, time: string, hours: readonly Millis[]): RawBuilder<unknown> =>
   sql`workspace_id = ${workspaceId}::uuid
     and ${sql.raw(time)} = any(${`{${hours.map(formatInstant).join(",")}}`}::text::timestamptz[])`;
@@ -269,7 +269,7 @@ interface SumTables {
   /** The columns of the key besides the workspace and the time. */
   readonly key: string;
   readonly dimensions: Readonly<Partial<Record<UsageDimension, string>>>;
-  /** The texts of requests that the key has and the rollups' key has not. */
+  /** The text columns of requests that this key has and the rollups' key lacks. */
   readonly texts: readonly string[];
   /** The table and the time of the hours, and their condition. */
   readonly hours: { readonly from: string; readonly time: string; readonly where: string };
@@ -297,7 +297,7 @@ const BRANCHES: SumTables = {
   isDayWithin: (workspaceId, span) => sql`${isWithin(workspaceId, "starts_at", span)} and span_hours = 24`,
 };
 
-/** How far from its beginning a day is put: into the bucket of its first or of its last millisecond. */
+/** The offset into a day of the instant that decides its bucket: its first or its last millisecond. */
 const SHIFTS = { first: "interval '0'", last: "interval '1 day' - interval '1 millisecond'" } as const;
 
 /**

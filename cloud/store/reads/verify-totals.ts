@@ -18,7 +18,7 @@ interface Rollup {
   /** The columns of its key besides the workspace and the time. */
   readonly key: string;
   readonly sums: readonly string[];
-  /** The texts of requests that only this key has. */
+  /** The text columns of requests that only this key has. */
   readonly texts: readonly string[];
   /** The rows of the table that are compared. */
   readonly where: string;

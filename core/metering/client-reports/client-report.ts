@@ -49,7 +49,7 @@ export interface ClientReport {
 }
 
 /** Whether a report has neither a token count nor a cost. */
-export const statesNothing = ({
+export const hasNoUsage = ({
   tokens,
   statedCostPicoUsd,
 }: Pick<ClientReport, "tokens" | "statedCostPicoUsd">): boolean =>

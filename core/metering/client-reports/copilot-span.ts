@@ -1,6 +1,6 @@
 import type { Millis } from "../../values/time.ts";
 import { type Members, membersOf, readText, readTime } from "../agent-logs/readers/members.ts";
-import { type ClientReport, statesNothing } from "./client-report.ts";
+import { type ClientReport, hasNoUsage } from "./client-report.ts";
 import {
   type Attributes,
   readAttributeId,
@@ -36,7 +36,7 @@ export function readCopilotSpan(span: Members, attributes: Attributes, at: Milli
     }),
     ...{ statedCostPicoUsd: null, providerRequestId: null, querySource: null },
   };
-  return statesNothing(report) ? null : report;
+  return hasNoUsage(report) ? null : report;
 }
 
 /**

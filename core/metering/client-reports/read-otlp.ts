@@ -2,7 +2,7 @@ import type { TokenCounts } from "../../values/record.ts";
 import type { Millis } from "../../values/time.ts";
 import { type Members, membersOf, objectsOf, readText } from "../agent-logs/readers/members.ts";
 import { readCount } from "../usage/token-counts.ts";
-import { type ClientReport, type ReportingClient, statesNothing } from "./client-report.ts";
+import { type ClientReport, hasNoUsage, type ReportingClient } from "./client-report.ts";
 import { readCopilotSpan } from "./copilot-span.ts";
 import {
   type Attributes,
@@ -139,7 +139,7 @@ function readLogRecord(record: Members, resource: Attributes, receivedAt: Millis
     responseId: readAttributeId(attributes, "response_id"),
     querySource: readAttributeName(attributes, "query_source"),
   };
-  if (statesNothing(report)) return [];
+  if (hasNoUsage(report)) return [];
   // The number of the event tells requests with the same counts apart.
   const sequence = readNumber(attributes.get("event.sequence"));
   const own = [client, event, session, model, Object.values(tokens), providerRequestId, sequence];

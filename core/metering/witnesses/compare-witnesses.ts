@@ -83,11 +83,11 @@ export function compareWitnesses(given: Evidence): WitnessComparison {
       (one, other) =>
         compareTexts(other.day, one.day) || compareTexts(one.session ?? "", other.session ?? ""),
     );
-  return addUpDays(days);
+  return addTotals(days);
 }
 
-/** Adds up sessions and days. */
-export function addUpDays(days: readonly SessionDay[]): WitnessComparison {
+/** Returns the comparison of some days, with totals over all of them. */
+export function addTotals(days: readonly SessionDay[]): WitnessComparison {
   const sum = (count: (day: SessionDay) => number) => days.reduce((total, day) => total + count(day), 0);
   return {
     days,

@@ -200,7 +200,7 @@ function takeTokens(state: Explaining, billed: BilledUsage, own: OwnUsage, facts
     const rate = rateOf(own.partCosts[part], own.tokens[part]);
     const kind = more > 0n ? "calls_not_here" : "calls_only_here";
     // Without doubt about our own counts, tokens that only one side has are of calls that only one side has.
-    const picoUsd = isDoubtful || !billed.hasCost ? null : costOfMore(part, more, rate, billed, own);
+    const picoUsd = isDoubtful || !billed.hasCost ? null : costOfExcess(part, more, rate, billed, own);
     take(state, { kind, picoUsd, part, tokens: magnitude(more) });
   }
 }
@@ -213,8 +213,8 @@ function takeRequests(state: Explaining, billed: BilledUsage, own: OwnUsage): vo
   take(state, { kind, picoUsd: null, requests: Math.abs(more) });
 }
 
-/** The cost of the tokens that one side has more: at our rate, or as billed if we have none. */
-function costOfMore(
+/** The cost of the tokens by which one side exceeds the other: at our rate, or as billed if we recorded none. */
+function costOfExcess(
   part: TokenPart,
   more: bigint,
   rate: bigint | null,

@@ -139,7 +139,7 @@ export interface ReportStore {
   readStatistics(query: StatisticsQuery, turn: Turn): Promise<Statistics>;
   /** Reads the sums of a usage query, in slices as well. Each slice gives its groups and its buckets from one snapshot. */
   readUsage(plan: UsagePlan, turn: Turn): Promise<Omit<UsageData, "coverage">>;
-  /** Reads the sums of a plan by several groupings at once, in place of its own, in about the time of one. */
+  /** Reads the sums of a plan by several groupings in place of its own. It takes about as long as one of them. */
   readUsageEach(
     plan: UsagePlan,
     groupings: readonly UsageGrouping[],

@@ -25,7 +25,7 @@ export interface RateStore {
   replace(source: RateSource, rows: readonly RateRow[], at: Millis): void;
 }
 
-/** Short texts by key, such as the time of the last sweep. */
+/** Short strings by key, such as the time of the last sweep. */
 export interface NoteStore {
   /** Reads the text of a key. Not found: null. */
   read(key: string): string | null;

@@ -6,10 +6,10 @@ import { withStore } from "../../../home/open-store.ts";
 import { prepareHome } from "../../../home/prepare-home.ts";
 import { readConfig, readConfigTable } from "../../../home/read-config.ts";
 import type { CommandContext } from "../../../program/command-context.ts";
-import { type PrivacyWords, readPrivacyChange } from "./privacy-change.ts";
+import { type PrivacySetOptions, readPrivacyChange } from "./privacy-change.ts";
 
 /** Changes which fields leave this machine. */
-export async function changePrivacy(context: CommandContext, options: PrivacyWords): Promise<void> {
+export async function changePrivacy(context: CommandContext, options: PrivacySetOptions): Promise<void> {
   const { home } = context;
   const { config } = await readConfig(home, context.env);
   const read = readPrivacyChange(options, {

@@ -12,7 +12,7 @@ import type { Millis } from "../../../../core/values/time.ts";
 import type { ConfigChange } from "../../../home/edit-config.ts";
 
 /** The arguments of `meter cloud privacy set`. */
-export interface PrivacyWords {
+export interface PrivacySetOptions {
   readonly key: string;
   readonly value: string;
   readonly project: string | undefined;
@@ -40,8 +40,8 @@ const invalid = (problem: string): PrivacyChange => ({ ok: false, problem });
 const quoted = (text: string) => JSON.stringify(text);
 
 /** Reads the arguments into changes of the configuration. Invalid arguments change nothing: a typing error must not send data. */
-export function readPrivacyChange(words: PrivacyWords, context: PrivacyContext): PrivacyChange {
-  const { key, value, project } = words;
+export function readPrivacyChange(options: PrivacySetOptions, context: PrivacyContext): PrivacyChange {
+  const { key, value, project } = options;
   const perProject = key === "upload" || key === "bodies.upload";
   if (perProject && project === undefined) return invalid(`${key} is set per project. Add --project <slug>.`);
   if (!perProject && project !== undefined)

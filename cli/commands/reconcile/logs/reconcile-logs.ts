@@ -1,6 +1,6 @@
 import { UsageError } from "clipanion";
 import {
-  addUpDays,
+  addTotals,
   compareWitnesses,
   type WitnessComparison,
 } from "../../../../core/metering/witnesses/compare-witnesses.ts";
@@ -72,5 +72,5 @@ function selectDays(
       `No session of this period begins with ${printable(session)}.\nList the sessions: meter sessions`,
       exitCodes.notFound,
     );
-  return addUpDays(selected);
+  return addTotals(selected);
 }

@@ -21,7 +21,7 @@ export interface DeletionOptions {
 }
 
 /** Shows what would be deleted, asks for confirmation, deletes it, and prints the result. Fails if the answer is no. */
-export async function askAndDelete(
+export async function confirmAndDelete(
   context: Parameters<typeof confirm>[0] & { readonly env: Readonly<Record<string, string | undefined>> },
   { before, dryRun, yes, json }: DeletionOptions,
   print: (text: string) => void,
