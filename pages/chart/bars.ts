@@ -44,6 +44,8 @@ export interface BarChart {
   /** The heading of the first column of the table, such as "Day (Europe/Berlin)". */
   readonly heading: string;
   readonly series: readonly BarSeries[];
+  /** Whether the values of several series have no sum, such as what was spent and what a plan covers. Default: they have one. */
+  readonly hasNoSum?: boolean;
   readonly bars: readonly Bar[];
   /** The top of an empty chart. */
   readonly ceilingIfEmpty: bigint;
@@ -121,15 +123,22 @@ function renderBar(chart: BarChart, bar: Bar, index: number, ceiling: bigint): H
     : html`<a href="${bar.href}" tabindex="-1"><g data-tip="${tip}">${drawn}</g></a>`;
 }
 
-function describeBar({ series, format }: BarChart, bar: Bar): string {
+const hasSum = ({ hasNoSum = false, series }: BarChart): boolean => !hasNoSum || series.length === 1;
+
+function describeBar(chart: BarChart, bar: Bar): string {
+  const { series, format } = chart;
   const { label, values, before, gap, estimate, isAhead = false } = bar;
   if (isAhead) return `${label}: estimate ${format(estimate ?? 0n)}`;
   const total = sumOf(values);
   const parts = series.flatMap(({ name }, n) =>
     (values[n] ?? 0n) > 0n ? [`${name}: ${format(values[n] ?? 0n)}`] : [],
   );
+  const facts = [
+    ...(gap?.isHatched === true || (total !== 0n && !hasSum(chart)) ? [] : [format(total)]),
+    ...(gap === undefined ? [] : [gap.words]),
+  ];
   return [
-    `${label}: ${gap?.isHatched === true ? gap.words : format(total)}${gap?.isHatched === false ? `, ${gap.words}` : ""}`,
+    facts.length === 0 ? label : `${label}: ${facts.join(", ")}`,
     ...(series.length > 1 ? parts.toReversed() : []),
     ...(before === undefined || before === null ? [] : [`before: ${format(before)}`]),
     ...(estimate === undefined ? [] : [`still to come, estimate: ${format(estimate)}`]),
@@ -147,20 +156,22 @@ export const renderLegend = (
 ): Html =>
   html`<ul class="legend">${series.toReversed().map(({ name, colour }) => html`<li><i class="f${colour}"></i><bdi class="name">${name}</bdi></li>`)}${isCompared ? html`<li>┄ before</li>` : ""}${isEstimated ? html`<li><svg class="key" aria-hidden="true" focusable="false"><rect class="ahead" x="1" y="1" width="80%" height="80%" /></svg>estimate</li>` : ""}${hatch === null ? "" : html`<li><svg class="key" aria-hidden="true" focusable="false"><rect fill="url(#${hatch})" width="100%" height="100%" /></svg>not metering</li>`}</ul>`;
 
-function renderBarTable({ id, title, heading, series, bars, render }: BarChart, isCompared: boolean): Html {
+function renderBarTable(chart: BarChart, isCompared: boolean): Html {
+  const { id, title, heading, series, bars, render } = chart;
   const columns = series.length > 1;
   const isEstimated = bars.some(({ estimate }) => estimate !== undefined);
   const renderOrUnknown = (value: bigint | null | undefined) => (value == null ? UNKNOWN : render(value));
+  const withSum = hasSum(chart);
   return html`<details id="${id}-table">
     <summary>${title} as a table</summary>
     <div class="scroll" tabindex="0" role="region" aria-label="${title} as a table">
       <table aria-label="${title}">
-        <thead><tr><th scope="col">${heading}</th>${columns ? series.map(({ name }) => html`<th scope="col" class="num"><bdi>${name}</bdi></th>`) : ""}<th scope="col" class="num">Total</th>${isCompared ? html`<th scope="col" class="num">Before</th>` : ""}${isEstimated ? html`<th scope="col" class="num">Still to come, estimate</th>` : ""}</tr></thead>
+        <thead><tr><th scope="col">${heading}</th>${columns ? series.map(({ name }) => html`<th scope="col" class="num"><bdi>${name}</bdi></th>`) : ""}${withSum ? html`<th scope="col" class="num">Total</th>` : ""}${isCompared ? html`<th scope="col" class="num">Before</th>` : ""}${isEstimated ? html`<th scope="col" class="num">Still to come, estimate</th>` : ""}</tr></thead>
         <tbody>${bars
           .toReversed()
           .map(
             ({ label, href, values, before, gap, estimate, isAhead = false }) =>
-              html`<tr><th scope="row" class="when">${href === undefined ? label : html`<a href="${href}">${label}</a>`}${gap === undefined ? "" : ` (${gap.words})`}</th>${columns ? values.map((value) => html`<td class="num">${isAhead ? UNKNOWN : render(value)}</td>`) : ""}<td class="num">${isAhead ? UNKNOWN : render(sumOf(values))}</td>${isCompared ? html`<td class="num">${renderOrUnknown(before)}</td>` : ""}${isEstimated ? html`<td class="num">${renderOrUnknown(estimate)}</td>` : ""}</tr>`,
+              html`<tr><th scope="row" class="when">${href === undefined ? label : html`<a href="${href}">${label}</a>`}${gap === undefined ? "" : ` (${gap.words})`}</th>${columns ? values.map((value) => html`<td class="num">${isAhead ? UNKNOWN : render(value)}</td>`) : ""}${withSum ? html`<td class="num">${isAhead ? UNKNOWN : render(sumOf(values))}</td>` : ""}${isCompared ? html`<td class="num">${renderOrUnknown(before)}</td>` : ""}${isEstimated ? html`<td class="num">${renderOrUnknown(estimate)}</td>` : ""}</tr>`,
           )}</tbody>
       </table>
     </div>

@@ -148,6 +148,7 @@ function renderMinutes({ minutes }: NowAnswer, { zone }: PagePlace): Html {
     title: "Cost per minute",
     heading: `Minute (${zone})`,
     series,
+    hasNoSum: true,
     bars,
     ceilingIfEmpty: EMPTY_CEILING,
     format: formatShortUsd,

@@ -120,6 +120,16 @@ describe("renderBars()", () => {
     assert.doesNotMatch(String(renderBars(chart)), /estimate|class="ahead"/);
   });
 
+  it("adds up no series that have no sum, such as what was spent and what a plan covers", () => {
+    const text = String(renderBars({ ...chart, hasNoSum: true }));
+    assert.match(text, /data-tip="2026-11-22\nOther: 1 units\n/);
+    assert.match(text, /data-tip="2026-11-24: not metering for 3 h\n/);
+    assert.doesNotMatch(text, />Total<|6 units/);
+    const single = { ...chart, hasNoSum: true, series: chart.series.slice(0, 1), bars: chart.bars.slice(2) };
+    assert.match(String(renderBars(single)), />Total<\/th>/);
+    assert.match(String(renderBars(single)), /data-tip="2026-11-24: 2 units, not metering for 3 h"/);
+  });
+
   it("draws an empty period", () => {
     assert.doesNotMatch(String(renderBars({ ...chart, bars: [] })), /NaN|Infinity/);
   });
