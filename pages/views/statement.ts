@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { parseSums } from "../../core/pricing/view/usage-sums.ts";
-import { formatCount } from "../../core/values/text/format-count.ts";
+import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { renderBars } from "../chart/bars.ts";
 import { describeCoverageFigure } from "../coverage-figure.ts";
@@ -8,6 +8,8 @@ import { renderUsd } from "../figures.ts";
 import { formatPermille, formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
+import { renderSum } from "../usage-view.ts";
+import { COST_SERIES } from "./now.ts";
 
 /** Where the price of a model came from. */
 export interface StatementRate {
@@ -90,7 +92,7 @@ function renderTotals({ totals, coverage }: UsageAnswer): Html {
   const sum = tokens.reduce<number>((all, each) => all + (each ?? 0), 0);
   return html`<dl class="facts"><dt>Spent</dt><dd><strong>${renderUsd(BigInt(totals.spent_pico_usd))}</strong></dd>
 <dt>Plan usage</dt><dd>${renderUsd(BigInt(totals.plan_usage_pico_usd))} at API prices, covered by plans</dd>
-${unknownBillingPicoUsd === 0n ? "" : html`<dt>Unknown payer</dt><dd>${renderUsd(unknownBillingPicoUsd)}</dd>`}
+${unknownBillingPicoUsd === 0n ? "" : html`<dt>Unknown billing</dt><dd>${renderUsd(unknownBillingPicoUsd)}</dd>`}
 <dt>Requests</dt><dd>${formatCount(totals.requests)}, ${formatCount(totals.failed_requests)} failed</dd>
 <dt>Tokens</dt><dd>${formatCount(sum)}</dd>
 <dt>Coverage</dt><dd>${coverage === null || coverage.permille === null ? "not known" : `${formatPermille(coverage.permille)}: ${describeCoverageFigure(coverage)}`}</dd></dl>`;
@@ -99,22 +101,25 @@ ${unknownBillingPicoUsd === 0n ? "" : html`<dt>Unknown payer</dt><dd>${renderUsd
 /** The top of a chart of a month without cost. */
 const EMPTY_CEILING = 1_000_000_000_000n;
 
-function renderDays({ buckets, tz }: UsageAnswer): Html {
+function renderDays({ buckets, tz, totals }: UsageAnswer): Html {
   if (buckets.length === 0) return html``;
+  const whole = parseSums(totals);
+  const series = COST_SERIES.filter(({ part }, n) => n === 0 || whole[part] > 0n);
   return html`<section class="panel" aria-labelledby="days-title"><div class="head"><h2 id="days-title">By day</h2></div>${renderBars(
     {
       id: "days",
       title: "Cost per day",
       heading: `Day (${tz})`,
-      series: [
-        { name: "Spent", colour: 0 },
-        { name: "Plan usage", colour: 6 },
-      ],
-      bars: buckets.map(({ label, totals }) => ({
-        label,
-        axisLabel: label.replace(/^\d{4}-(?=\d\d-\d\d)/, ""),
-        values: [BigInt(totals.spent_pico_usd), BigInt(totals.plan_usage_pico_usd)],
-      })),
+      series,
+      hasNoSum: true,
+      bars: buckets.map((bucket) => {
+        const sums = parseSums(bucket.totals);
+        return {
+          label: bucket.label,
+          axisLabel: bucket.label.replace(/^\d{4}-(?=\d\d-\d\d)/, ""),
+          values: series.map(({ part }) => sums[part]),
+        };
+      }),
       ceilingIfEmpty: EMPTY_CEILING,
       format: formatShortUsd,
       render: renderUsd,
@@ -124,8 +129,11 @@ function renderDays({ buckets, tz }: UsageAnswer): Html {
 
 const HEAD = html`<th scope="col" class="num desk">Requests</th><th scope="col" class="num">Spent</th><th scope="col" class="num">Plan usage</th>`;
 
-const renderSums = ({ requests, spent_pico_usd: spent, plan_usage_pico_usd: plan }: Sums): Html =>
-  html`<td class="num desk">${formatCount(requests)}</td><td class="num">${renderUsd(BigInt(spent))}</td><td class="num">${renderUsd(BigInt(plan))}</td>`;
+function renderSums(totals: Sums): Html {
+  const { spentPicoUsd, planUsagePicoUsd, unknownBillingPicoUsd, requests, unpriced } = parseSums(totals);
+  const isUnpriced = unpriced > 0 && spentPicoUsd + planUsagePicoUsd + unknownBillingPicoUsd === 0n;
+  return html`<td class="num desk">${formatCount(requests)}</td><td class="num">${renderSum("spent", totals)}${unknownBillingPicoUsd === 0n ? "" : html`<span class="sub">${renderUsd(unknownBillingPicoUsd)} unknown billing</span>`}</td><td class="num">${isUnpriced ? UNKNOWN : renderUsd(planUsagePicoUsd)}</td>`;
+}
 
 const renderFoot = (totals: Sums): Html =>
   html`<tfoot><tr><th scope="row">Total</th>${renderSums(totals)}</tr></tfoot>`;

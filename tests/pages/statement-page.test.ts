@@ -9,6 +9,7 @@ import { planUsage } from "../../core/pricing/view/usage-plan.ts";
 import type { UsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { emptySums } from "../../core/pricing/view/usage-sums.ts";
 import { findZone } from "../../core/values/zone.ts";
+import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { type StatementHost, type StatementPage, showStatement } from "../../pages/statement-page.ts";
 import type { UsageHost } from "../../pages/usage-host.ts";
 
@@ -123,6 +124,35 @@ describe("showStatement()", () => {
     assert.equal(file.text, ((await show("2026-11", "format=json")) as { text: string }).text);
     const other = await textOf(await show("2026-11", "", { subject: "another" }));
     assert.ok(!other.includes(sha256Hex(file.text)));
+  });
+
+  it("shows a model without a price as unpriced, and who pays in the colours and words of other pages", async () => {
+    const { usage } = hostWith();
+    const change = (answer: UsageAnswer): UsageAnswer => {
+      const totals = { ...answer.totals, spent_pico_usd: "0" };
+      const unpriced = { ...totals, unpriced_requests: 1 };
+      const unknown = { ...totals, plan_usage_pico_usd: "0", unknown_billing_pico_usd: `${3n * USD}` };
+      return {
+        ...answer,
+        totals: { ...totals, plan_usage_pico_usd: `${2n * USD}`, unknown_billing_pico_usd: `${3n * USD}` },
+        rows: answer.rows.map((row, n) => ({ ...row, totals: n === 0 ? unpriced : unknown, cells: [] })),
+      };
+    };
+    const readUsage = async (query: UsageQuery) => {
+      const answer = await usage.readUsage(query);
+      return answer.ok ? { ...answer, value: change(answer.value) } : answer;
+    };
+    const text = await textOf(await show("2026-11", "", { usage: { ...usage, readUsage } }));
+    const [, unpriced = "", unknown = ""] = text.split('<tr class="whole">');
+    assert.match(
+      unpriced,
+      /<td class="num"><span class="warn">unpriced<\/span><\/td><td class="num">–<\/td>/,
+    );
+    assert.match(unknown, /\$0\.00<\/data><span class="sub"><data value="3">\$3\.00<\/data> unknown billing/);
+    assert.match(text, /class="f2"><\/i><bdi class="name">Plan usage, at API prices/);
+    assert.match(text, /class="f6"><\/i><bdi class="name">Unknown billing/);
+    const days = text.slice(text.indexOf('<table aria-label="Cost per day"'), text.indexOf("</table>"));
+    assert.ok(days.includes("Plan usage") && !days.includes("Total"), "spend and plan usage have no sum");
   });
 
   it("has no people on a machine, and accepts only a past month", async () => {
