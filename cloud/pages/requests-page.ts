@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { explainRequest } from "../../core/pricing/explain-request.ts";
+import { explainRequest, priceWithoutCache } from "../../core/pricing/explain-request.ts";
 import { findPublication } from "../../core/pricing/price-fix.ts";
 import { printRequestQuery, type RequestQuery } from "../../core/pricing/view/request-query.ts";
 import type { UsageQuery } from "../../core/pricing/view/usage-query.ts";
@@ -255,6 +255,7 @@ async function renderOne(call: PageCall, form: URLSearchParams | null): Promise<
   const hasRate = explanation.priced.unpricedReason === null || explanation.priced.row !== null;
   const answer = {
     explanation,
+    withoutCachePicoUsd: priceWithoutCache(request, book),
     advice: hasRate ? null : adviceFor(request, place.now),
     update: null,
     origin: null,

@@ -51,18 +51,7 @@ export function explainRequest<Request extends PricedRequest>(
   request: Request,
   book: PriceBook,
 ): Explanation<Request> {
-  const usage: UsageToPrice = {
-    provider: request.provider,
-    model: request.model,
-    requestedModel: request.requestedModel,
-    requestKind: request.requestKind,
-    at: request.requestedAt,
-    tokens: request.tokens,
-    extras: request.usageExtras,
-    serviceTier: request.serviceTier,
-    providerCostPicoUsd: request.providerCostPicoUsd,
-    billingMode: effectiveBilling(request),
-  };
+  const usage = usageOf(request);
   const priced = priceUsage(usage, book);
   const { row } = priced;
   return {
@@ -77,7 +66,60 @@ export function explainRequest<Request extends PricedRequest>(
   };
 }
 
-/** Milliseconds per hour, the `perUnit` of hourly rates. */
+const usageOf = (request: PricedRequest): UsageToPrice => ({
+  provider: request.provider,
+  model: request.model,
+  requestedModel: request.requestedModel,
+  requestKind: request.requestKind,
+  at: request.requestedAt,
+  tokens: request.tokens,
+  extras: request.usageExtras,
+  serviceTier: request.serviceTier,
+  providerCostPicoUsd: request.providerCostPicoUsd,
+  billingMode: effectiveBilling(request),
+});
+
+/** The counts of cached tokens that are fresh input without a cache, by the count of fresh input that they are added to. */
+const FRESH_EXTRAS: Readonly<Record<string, string>> = {
+  audio_cache_read_tokens: "audio_input_tokens",
+  image_cache_read_tokens: "image_input_tokens",
+  above_200k_cache_read_tokens: "above_200k_prompt_tokens",
+  above_200k_cache_write_tokens: "above_200k_prompt_tokens",
+};
+
+/** What only a request with a cache has: a part of another count, and the storage of the cache. */
+const CACHE_ONLY_EXTRAS: readonly string[] = [
+  "above_200k_cache_write_1h_tokens",
+  "cache_storage_token_hours",
+];
+
+/**
+ * Prices a request as if each token that was read from or written to a cache had been fresh input. Returns null if it used no cache, or if
+ * its cost can't be computed.
+ */
+export function priceWithoutCache(request: PricedRequest, book: PriceBook): bigint | null {
+  const usage = usageOf(request);
+  const { promptTokens, cacheReadTokens, cacheWriteTokens } = usage.tokens;
+  const cached = (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0);
+  if (promptTokens === null || cached === 0) return null;
+  const extras: Record<string, number> = {};
+  for (const [name, count] of Object.entries(usage.extras ?? {})) {
+    if (CACHE_ONLY_EXTRAS.includes(name)) continue;
+    const fresh = FRESH_EXTRAS[name] ?? name;
+    extras[fresh] = (extras[fresh] ?? 0) + count;
+  }
+  const tokens = {
+    ...usage.tokens,
+    ...{
+      promptTokens: promptTokens + cached,
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
+      cacheWrite1hTokens: 0,
+    },
+  };
+  return priceUsage({ ...usage, tokens, extras }, book).computedPicoUsd;
+}
+
 /** Formats the quantity of a cost line with thousands separators. */
 export function formatLineQuantity({ quantity, perUnit }: CostLine): string {
   const text = formatCount(quantity);

@@ -1,7 +1,7 @@
 import { type Context, Hono } from "hono";
 import { html } from "hono/html";
 import { formatOrigins, originsOfNamesakes } from "../../core/metering/attribution/list-origins.ts";
-import { explainRequest } from "../../core/pricing/explain-request.ts";
+import { explainRequest, priceWithoutCache } from "../../core/pricing/explain-request.ts";
 import { fixOfExplanation } from "../../core/pricing/price-fix.ts";
 import { printUsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { CSV_TYPE, coverageCsv, coverageJson } from "../../pages/coverage-file.ts";
@@ -21,6 +21,7 @@ import { renderPrivacy } from "../../pages/views/privacy.ts";
 import { adviceOf, renderNoRequest, renderRequest } from "../../pages/views/request.ts";
 import { type RequestsView, readRequestsView, renderRequests } from "../../pages/views/requests.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
+import { explanationJson } from "../api/explanation-json.ts";
 import { LOCAL_DIMENSIONS } from "../api/read-usage.ts";
 import { requestJson } from "../api/request-json.ts";
 import { requestsCsv } from "../api/requests-csv.ts";
@@ -123,7 +124,12 @@ async function showRequest(ports: ApiPorts, context: Context, id: string) {
   const back = { path: "/requests", name: "Requests" };
   const request = await store.records.get(id);
   if (request === null) return showNotFound(ports, context, back, renderNoRequest(placeOf(ports)));
-  const explanation = explainRequest(request, ports.prices());
+  const book = ports.prices();
+  const explanation = explainRequest(request, book);
+  if (context.req.query("format") === "json") {
+    context.header("content-disposition", `attachment; filename="request-${request.requestId}.json"`);
+    return context.json(explanationJson(explanation));
+  }
   const namesakes = originsOfNamesakes({
     assignments: store.origins.list(),
     merges: store.origins.listMerges(),
@@ -132,6 +138,7 @@ async function showRequest(ports: ApiPorts, context: Context, id: string) {
   const fix = fixOfExplanation(explanation, lastPulls(ports), clock.now());
   const answer = {
     explanation,
+    withoutCachePicoUsd: priceWithoutCache(request, book),
     advice: fix === null ? null : adviceOf(fix),
     update: "meter recompute-costs",
     origin: origins === undefined ? null : formatOrigins(origins, null),
@@ -142,6 +149,7 @@ async function showRequest(ports: ApiPorts, context: Context, id: string) {
     back,
     main: renderRequest(answer, placeOf(ports)),
     tools: toolsOf(context, `/v1/requests/${request.requestId}`, {
+      json: `/requests/${request.requestId}?format=json`,
       command: `meter explain ${request.requestId}`,
     }),
   });

@@ -19,6 +19,8 @@ import type { ShownRequest } from "./shown-request.ts";
 /** One request with the calculation of its cost. */
 export interface RequestAnswer {
   readonly explanation: ShownExplanation;
+  /** The computed cost if no token had come from a cache or been written to one; null if that is not known. */
+  readonly withoutCachePicoUsd: bigint | null;
   /** How to give its model a price. Null if it has one. */
   readonly advice: PriceAdvice | null;
   /** The command that updates a cost with which current rates do not agree. Null: stored costs stay. */
@@ -116,7 +118,24 @@ function renderTokens({ tokens, tokensComplete }: ShownRequest, failed: boolean)
   </section>`;
 }
 
-function renderCost({ explanation, advice, update }: RequestAnswer): Html {
+/** Compares the computed cost with that of fresh input in place of the tokens of a cache. */
+function renderWithoutCache({ explanation, withoutCachePicoUsd }: RequestAnswer): Html | "" {
+  const { computedPicoUsd } = explanation.priced;
+  if (withoutCachePicoUsd === null || computedPicoUsd === null) return "";
+  const saved = withoutCachePicoUsd - computedPicoUsd;
+  const amount = (picoUsd: bigint) =>
+    html`<data value="${formatPicoUsd(picoUsd)}">$${formatPicoUsd(picoUsd)}</data>`;
+  const verdict =
+    saved > 0n
+      ? html`the cache saved ${amount(saved)}`
+      : saved < 0n
+        ? html`the cache cost ${amount(-saved)} more`
+        : "the cache saved nothing";
+  return html`<p>Without a cache: ${amount(withoutCachePicoUsd)}; ${verdict}.</p>`;
+}
+
+function renderCost(answer: RequestAnswer): Html {
+  const { explanation, advice, update } = answer;
   const { request, priced, agrees, rate } = explanation;
   const { costPicoUsd, costSource, providerCostPicoUsd } = request;
   const isPlan = effectiveBilling(request) === "plan";
@@ -125,6 +144,7 @@ function renderCost({ explanation, advice, update }: RequestAnswer): Html {
     <span class="quiet">${costPicoUsd === null ? "" : costSource}${isPlan ? ", at API prices: covered by a plan" : ""}</span></div>
     <p class="quiet">${rate === null ? "No rate applied." : html`Rate: <bdi>${rate}</bdi>`}</p>
     ${priced.lines.length === 0 ? "" : renderLines(priced)}
+    ${renderWithoutCache(answer)}
     ${priced.unpricedReason === null ? "" : html`<p>Not priced: ${priced.unpricedReason}.</p>`}
     ${advice === null ? "" : renderPriceAdvice(advice)}
     ${providerCostPicoUsd === null ? "" : html`<p>The provider stated $${formatPicoUsd(providerCostPicoUsd)}. This is the cost that counts.</p>`}

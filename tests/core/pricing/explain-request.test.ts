@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
-import { explainRequest, formatLineQuantity, formatLineRate } from "../../../core/pricing/explain-request.ts";
+import {
+  explainRequest,
+  formatLineQuantity,
+  formatLineRate,
+  priceWithoutCache,
+} from "../../../core/pricing/explain-request.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
 import { sampleRecord } from "../../daemon/store/sample-records.rig.ts";
 
@@ -63,6 +68,61 @@ describe("explainRequest()", () => {
 
   it("describes no rate for an unknown model", () => {
     assert.equal(explainRequest({ ...request, model: "no-such-model" }, book).rate, null);
+  });
+});
+
+describe("priceWithoutCache()", () => {
+  const cached = {
+    ...request,
+    tokens: { ...request.tokens, cacheReadTokens: 1_000, cacheWriteTokens: 200, cacheWrite1hTokens: 50 },
+  };
+  const fresh = (promptTokens: number, usageExtras: Record<string, number> | null = null) => {
+    const { computedPicoUsd } = explainRequest(
+      { ...request, usageExtras, tokens: { ...request.tokens, promptTokens } },
+      book,
+    ).priced;
+    assert.notEqual(computedPicoUsd, null);
+    return computedPicoUsd;
+  };
+
+  it("prices tokens of a cache as fresh input", () => {
+    assert.equal(priceWithoutCache(cached, book), fresh(1_300));
+    assert.equal(priceWithoutCache(cached, book), 1_300n * 3_000_000n + 10n * 15_000_000n);
+  });
+
+  it("keeps the context tier of each call, and stores no cache", () => {
+    const usageExtras = {
+      model_calls: 2,
+      above_200k_prompt_tokens: 1_000,
+      above_200k_cache_read_tokens: 300_000,
+      above_200k_cache_write_tokens: 2_000,
+      above_200k_cache_write_1h_tokens: 500,
+      above_200k_output_tokens: 5,
+      cache_storage_token_hours: 7,
+      web_search_requests: 1,
+    };
+    const tokens = {
+      ...cached.tokens,
+      ...{ promptTokens: 1_100, cacheReadTokens: 301_000, cacheWriteTokens: 2_100, cacheWrite1hTokens: 500 },
+    };
+    assert.equal(
+      priceWithoutCache({ ...cached, tokens, usageExtras }, book),
+      fresh(304_200, {
+        model_calls: 2,
+        above_200k_prompt_tokens: 303_000,
+        above_200k_output_tokens: 5,
+        web_search_requests: 1,
+      }),
+    );
+  });
+
+  it("is unknown without a cache, without a count of the input, and without a rate", () => {
+    assert.equal(priceWithoutCache(request, book), null);
+    const unknown = { ...cached, tokens: { ...cached.tokens, promptTokens: null } };
+    assert.equal(priceWithoutCache(unknown, book), null);
+    assert.equal(priceWithoutCache({ ...cached, model: "no-such-model" }, book), null);
+    const written = { ...request, tokens: { ...request.tokens, cacheWriteTokens: 200 } };
+    assert.equal(priceWithoutCache(written, book), fresh(300));
   });
 });
 
