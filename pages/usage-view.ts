@@ -238,6 +238,12 @@ export interface CaveatLinks {
   readonly coverage: string;
 }
 
+/** Where the rows behind figures are listed. */
+export interface RowLinks extends CaveatLinks {
+  /** Returns the address of the requests of a query. */
+  readonly list: (query: UsageQuery) => string;
+}
+
 /** Renders what a reader of the totals must know, each with the rows behind it. */
 export function renderCaveats({ caveats }: Pick<UsageAnswer, "caveats">, links: CaveatLinks): Html | "" {
   if (caveats.length === 0) return "";

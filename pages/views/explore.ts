@@ -11,10 +11,10 @@ import { toRunningText } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderState } from "../states.ts";
 import {
-  type CaveatLinks,
   dimensionMenu,
   METRIC_NAMES,
   metricMenu,
+  type RowLinks,
   renderCaveats,
   renderSum,
   renderUsageChips,
@@ -31,10 +31,7 @@ export interface ExploreAnswer {
   readonly usage: UsageAnswer;
   /** The dimensions that the host has. */
   readonly dimensions: readonly UsageDimension[];
-  readonly links: CaveatLinks & {
-    /** Returns the address of the requests of a query. */
-    readonly list: (query: UsageQuery) => string;
-  };
+  readonly links: RowLinks;
 }
 
 /** The values of `top` in the menu. */
@@ -102,19 +99,31 @@ function renderPivot(usage: UsageAnswer, view: UsageView, list: (query: UsageQue
       ({ key, other_values }) =>
         key === column.key && (other_values === null) === (column.other_values === null),
     );
-    const value = cell === undefined ? 0n : amountOf(cell);
     if (cell === undefined) return html`<td></td>`;
-    const shown = renderSum(metric, cell.totals);
-    if (value === 0n) return html`<td class="num quiet">${shown}</td>`;
-    const isSingle =
-      row.other_values === null && column.other_values === null && by !== null && then_by !== null;
-    const both = isSingle ? withFilter(withFilter(view.query, by, row.key), then_by, column.key) : null;
-    const href = both === null ? null : list(both);
-    return html`<td class="num cell-${heatLevel(value ?? 0n, highest)}">${href === null ? shown : html`<a href="${href}">${shown}</a>`}</td>`;
+    const value = amountOf(cell);
+    const level = value === 0n ? "quiet" : `cell-${heatLevel(value ?? 0n, highest)}`;
+    return html`<td class="num ${level}">${toRows(cell.totals, [
+      [by, row],
+      [then_by, column],
+    ])}</td>`;
+  };
+  /** Renders a sum with a link to its rows, which "Other" has none of. */
+  const toRows = (
+    totals: Value["totals"],
+    values: readonly (readonly [UsageDimension | null, Value])[],
+  ): Html => {
+    let query: UsageQuery | null = view.query;
+    for (const [dimension, { key, other_values }] of values)
+      query =
+        query === null || dimension === null || other_values !== null
+          ? null
+          : withFilter(query, dimension, key);
+    const shown = renderSum(metric, totals);
+    return query === null ? shown : html`<a href="${list(query)}">${shown}</a>`;
   };
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${describeQuery(usage, false)} as a table"><table class="pivot" aria-label="${describeQuery(usage, false)}">
     <thead><tr><th scope="col">${by === null ? "" : DIMENSION_NAMES[by]}</th>${columns.map((column) => html`<th scope="col" class="num">${then_by === null ? column.label : heading(column, then_by)}</th>`)}<th scope="col" class="num">Total</th><th scope="col" class="num">Share</th></tr></thead>
-    <tbody>${rows.map((row) => html`<tr><th scope="row" class="name">${by === null ? row.label : heading(row, by)}</th>${columns.map((column) => renderCell(row, column))}<td class="num">${renderSum(metric, row.totals)}</td><td class="num quiet">${formatShare(amountOf(row) ?? 0n, total)}</td></tr>`)}</tbody>
-    <tfoot><tr><th scope="row">Total</th>${columns.map((column) => html`<td class="num">${renderSum(metric, column.totals)}</td>`)}<td class="num">${renderSum(metric, usage.totals)}</td><td></td></tr></tfoot>
+    <tbody>${rows.map((row) => html`<tr><th scope="row" class="name">${by === null ? row.label : heading(row, by)}</th>${columns.map((column) => renderCell(row, column))}<td class="num">${toRows(row.totals, [[by, row]])}</td><td class="num quiet">${formatShare(amountOf(row) ?? 0n, total)}</td></tr>`)}</tbody>
+    <tfoot><tr><th scope="row">Total</th>${columns.map((column) => html`<td class="num">${toRows(column.totals, [[then_by, column]])}</td>`)}<td class="num">${toRows(usage.totals, [])}</td><td></td></tr></tfoot>
   </table></div>`;
 }

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { formatRateText } from "../../core/pricing/money.ts";
-import { withFilter } from "../../core/pricing/view/usage-query.ts";
+import { type UsageQuery, withFilter } from "../../core/pricing/view/usage-query.ts";
 import { metricOf, parseSums, sumOf, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
@@ -10,7 +10,7 @@ import { formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderState } from "../states.ts";
 import {
-  type CaveatLinks,
+  type RowLinks,
   renderCaveats,
   renderUsageChips,
   renderUsageNotices,
@@ -45,7 +45,7 @@ export interface ModelsAnswer {
   readonly usage: UsageAnswer;
   /** Returns the rates in force now; null if there are none. */
   readonly rateOf: (provider: string, model: string) => ModelRate | null;
-  readonly links: CaveatLinks;
+  readonly links: RowLinks;
 }
 
 /** The versions of one model of one provider. */
@@ -69,7 +69,7 @@ export function renderModels({ usage, rateOf, links }: ModelsAnswer, view: Usage
         ? renderState("No model was used in this period", "Choose a longer period.")
         : html`<section class="panel"><div class="scroll"><table aria-label="Models">
       <thead><tr><th scope="col">Model</th><th scope="col" class="num wide">Input</th><th scope="col" class="num wide">Cache read</th><th scope="col" class="num wide">Cache write</th><th scope="col" class="num wide">Output</th><th scope="col" class="wide">Rates</th><th scope="col" class="num desk">Requests</th><th scope="col" class="num desk">Tokens</th><th scope="col" class="num">Spent</th><th scope="col" class="num desk">Plan usage</th><th scope="col" class="num desk">Per M tokens</th></tr></thead>
-      <tbody>${lines.map((line) => renderLine(line, view))}</tbody></table></div></section>`
+      <tbody>${lines.map((line) => renderLine(line, view, links))}</tbody></table></div></section>`
     }</div>`;
 }
 
@@ -96,7 +96,18 @@ const costOf = (sums: UsageSums): bigint =>
 const formatRate = (rate: number | null | undefined): string =>
   rate === null || rate === undefined ? UNKNOWN : formatRateText(rate);
 
-function renderLine({ provider, name, rate, versions, sums }: ModelLine, view: UsageView): Html {
+/** Returns the query of the requests of all versions of a model. */
+function rowsOf({ provider, versions }: ModelLine, { query }: UsageView): UsageQuery {
+  const first = withFilter(withFilter(query, "provider", provider), "model", versions[0] ?? "");
+  const filters = first.filters.map((filter) =>
+    filter.dimension === "model" && !filter.not ? { ...filter, values: versions } : filter,
+  );
+  return { ...first, filters };
+}
+
+function renderLine(line: ModelLine, view: UsageView, links: RowLinks): Html {
+  const { provider, name, rate, versions, sums } = line;
+  const rows = rowsOf(line, view);
   const tokens = metricOf(sums, "tokens");
   // A failed call may have a cost.
   const isUnpriced = costOf(sums) === 0n && sums.unpriced > 0;
@@ -108,6 +119,6 @@ function renderLine({ provider, name, rate, versions, sums }: ModelLine, view: U
   return html`<tr><th scope="row" class="name">${versions.includes(name) ? link(name) : html`<bdi>${name}</bdi>`}<span class="sub"><bdi>${provider}</bdi></span>${others.map((version) => html`<span class="sub">${link(version)}</span>`)}</th>
     <td class="num wide">${formatRate(rate?.input)}</td><td class="num wide">${formatRate(rate?.cacheRead)}</td><td class="num wide">${formatRate(rate?.cacheWrite)}${rate?.cacheWrite1h == null ? "" : html`<span class="sub">1 h ${formatRate(rate.cacheWrite1h)}</span>`}</td><td class="num wide">${formatRate(rate?.output)}</td>
     <td class="wide">${rate === null ? html`<span class="warn">no rate</span>` : html`<bdi>${rate.source}</bdi><span class="sub">${rate.since === null ? `stated ${rate.statedOn}` : `since ${rate.since}`}</span>`}</td>
-    <td class="num desk">${formatCount(sums.requests)}${sums.failed === 0 ? "" : html`<span class="sub bad">${formatCount(sums.failed)} failed</span>`}</td><td class="num desk">${renderShortCount(tokens)}</td>
+    <td class="num desk"><a href="${links.list(rows)}">${formatCount(sums.requests)}</a>${sums.failed === 0 ? "" : html`<span class="sub"><a class="bad" href="${links.list(withFilter(rows, "status", "failed"))}">${formatCount(sums.failed)} failed</a></span>`}</td><td class="num desk">${renderShortCount(tokens)}</td>
     <td class="num">${isUnpriced ? html`<span class="warn">unpriced</span>` : renderUsd(sums.spentPicoUsd)}${sums.planUsagePicoUsd === 0n ? "" : html`<span class="sub phone">${renderUsd(sums.planUsagePicoUsd)} plan</span>`}</td><td class="num desk">${isUnpriced ? UNKNOWN : renderUsd(sums.planUsagePicoUsd)}</td><td class="num desk">${perMillion === null ? UNKNOWN : formatShortUsd(perMillion)}</td></tr>`;
 }

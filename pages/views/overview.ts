@@ -1,7 +1,12 @@
 import { html } from "hono/html";
 import { PICO_USD_PER_USD } from "../../core/pricing/decimal.ts";
 import { assignColours } from "../../core/pricing/view/palette.ts";
-import { DEFAULT_USAGE_QUERY, printUsageQuery, withFilter } from "../../core/pricing/view/usage-query.ts";
+import {
+  DEFAULT_USAGE_QUERY,
+  printUsageQuery,
+  type UsageQuery,
+  withFilter,
+} from "../../core/pricing/view/usage-query.ts";
 import type { UsageSeries } from "../../core/pricing/view/usage-reports.ts";
 import { isMoney, metricOf, parseSums, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
@@ -20,13 +25,13 @@ import { pageHref } from "../page-place.ts";
 import { type FirstStep, renderFirstRun, renderState } from "../states.ts";
 import type { UsageResult } from "../usage-host.ts";
 import {
-  type CaveatLinks,
   comparisonMenu,
   dimensionMenu,
   filterMenus,
   formatMetric,
   METRIC_NAMES,
   metricMenu,
+  type RowLinks,
   renderCaveats,
   renderMetric,
   renderSum,
@@ -92,7 +97,7 @@ export interface OverviewAnswer {
   readonly priceFixes: readonly PriceAdvice[];
   /** The steps to the first call; empty if there was one. */
   readonly firstSteps: readonly FirstStep[];
-  readonly links: CaveatLinks;
+  readonly links: RowLinks;
 }
 
 /** Renders what was spent, on what, and where it is going. */
@@ -103,7 +108,7 @@ export function renderOverview(answer: OverviewAnswer, view: UsageView): Html {
     ${renderControls(answer, view)}
     ${renderUsageChips(view)}
     <div id="summary" data-live><p class="quiet" data-summary>${describePeriod(usage)} ${describeChange(usage)}</p>
-    ${renderFigures(answer)}
+    ${renderFigures(answer, view)}
     ${renderCaveats(usage, links)}
     ${answer.priceFixes.length === 0 ? "" : html`<details id="price-fixes" class="panel"><summary>How these models get a price</summary>${answer.priceFixes.map(renderPriceAdvice)}</details>`}</div>
     ${usage.totals.requests === 0 ? renderNothing(usage, view) : renderContents(answer, view)}`;
@@ -152,10 +157,16 @@ function describeChange({ change, metric, compared_period, by }: UsageAnswer): H
   return html`${delta > 0n ? "Up" : "Down"} ${size(delta)} from ${compared_period.label}${by === null ? "." : html`; <bdi>${change.label}</bdi> explains ${size(explained)}.`}`;
 }
 
+/** Returns a query with one more filter. A filter by the same dimension stays, because the figures are within it. */
+const withMore = (query: UsageQuery, dimension: UsageDimension, value: string): UsageQuery =>
+  query.filters.some((filter) => filter.dimension === dimension)
+    ? query
+    : withFilter(query, dimension, value);
+
 const inputOf = ({ tokens }: UsageSums): bigint =>
   (tokens.prompt ?? 0n) + (tokens.cacheRead ?? 0n) + (tokens.cacheWrite ?? 0n);
 
-function renderFigures({ usage, forecast, links }: OverviewAnswer): Html {
+function renderFigures({ usage, forecast, links, dimensions }: OverviewAnswer, { query }: UsageView): Html {
   const totals = parseSums(usage.totals);
   const before = usage.compared === null ? null : parseSums(usage.compared);
   const { coverage } = usage;
@@ -169,12 +180,16 @@ function renderFigures({ usage, forecast, links }: OverviewAnswer): Html {
       ? "none in the period before"
       : `${formatChange(metricOf(totals, metric) ?? 0n, earlier)} on the period before`;
   };
+  const toRows = (value: Html | string, rows: UsageQuery) => html`<a href="${links.list(rows)}">${value}</a>`;
+  const payer = (picoUsd: bigint, mode: string) =>
+    toRows(renderUsd(picoUsd), dimensions.includes("billing") ? withMore(query, "billing", mode) : query);
+  const failed = html`${toRows(`${formatCount(totals.failed)} failed`, withMore(query, "status", "failed"))}, ${formatShare(totals.failed, totals.requests)}`;
   return html`<dl class="figures">
-    ${tile("Spent", renderUsd(totals.spentPicoUsd), change("spent"))}
-    ${totals.planUsagePicoUsd === 0n ? "" : tile("Plan usage", renderUsd(totals.planUsagePicoUsd), "at API prices, not spent")}
-    ${totals.unknownBillingPicoUsd === 0n ? "" : tile("Unknown billing", renderUsd(totals.unknownBillingPicoUsd), "spent or covered by a plan")}
+    ${tile("Spent", payer(totals.spentPicoUsd, "metered"), change("spent"))}
+    ${totals.planUsagePicoUsd === 0n ? "" : tile("Plan usage", payer(totals.planUsagePicoUsd, "plan"), "at API prices, not spent")}
+    ${totals.unknownBillingPicoUsd === 0n ? "" : tile("Unknown billing", payer(totals.unknownBillingPicoUsd, "unknown"), "spent or covered by a plan")}
     ${forecast === null ? "" : renderForecast(forecast)}
-    ${tile("Requests", renderShortCount(totals.requests), totals.failed === 0 ? "none failed" : `${formatCount(totals.failed)} failed, ${formatShare(totals.failed, totals.requests)}`)}
+    ${tile("Requests", toRows(renderShortCount(totals.requests), query), totals.failed === 0 ? "none failed" : failed)}
     ${tile("Tokens", renderShortCount(tokens), inputOf(totals) === 0n ? "" : `${formatShare(totals.tokens.cacheRead ?? 0n, inputOf(totals))} of the input from caches`)}
     ${coverage === null ? "" : tile("Coverage", renderCoverageValue(coverage, links.coverage), describeCoverageFigure(coverage))}
   </dl>`;

@@ -9,7 +9,7 @@ import { formatChange, formatShare, renderUsd } from "../figures.ts";
 import type { Html } from "../html.ts";
 import { renderState } from "../states.ts";
 import {
-  type CaveatLinks,
+  type RowLinks,
   renderCaveats,
   renderSum,
   renderUsageChips,
@@ -31,7 +31,7 @@ export interface ProjectsAnswer {
   readonly usage: UsageAnswer;
   /** The remotes or folders of projects that share a folder name, by project. */
   readonly origins: ReadonlyMap<string, string>;
-  readonly links: CaveatLinks;
+  readonly links: RowLinks;
 }
 
 /** The branches of a project that are shown. */
@@ -50,16 +50,11 @@ export function renderProjects({ usage, origins, links }: ProjectsAnswer, view: 
         ? renderState("No project in this period", "Choose a longer period.")
         : html`<section class="panel"><div class="scroll"><table aria-label="Projects">
       <thead><tr><th scope="col">Project</th><th scope="col" class="desk"><span class="hidden">Over time</span></th><th scope="col" class="num desk">Requests</th><th scope="col" class="num desk">Share</th><th scope="col" class="num">Spent</th><th scope="col" class="num desk">Plan usage</th><th scope="col" class="num desk">${usage.compared === null ? "" : "Change"}</th></tr></thead>
-      <tbody>${usage.rows.map((row) => renderProject(row, usage, origins, view))}</tbody></table></div></section>`
+      <tbody>${usage.rows.map((row) => renderProject(row, { usage, origins, links }, view))}</tbody></table></div></section>`
     }</div>`;
 }
 
-function renderProject(
-  row: Row,
-  usage: UsageAnswer,
-  origins: ProjectsAnswer["origins"],
-  view: UsageView,
-): Html {
+function renderProject(row: Row, { usage, origins, links }: ProjectsAnswer, view: UsageView): Html {
   const sums = parseSums(row.totals);
   const before = row.compared === null ? null : metricOf(parseSums(row.compared), usage.metric);
   const now = metricOf(sums, usage.metric) ?? 0n;
@@ -70,7 +65,7 @@ function renderProject(
   const origin = origins.get(row.key ?? "");
   return html`<tr><th scope="row" class="name">${isOther ? row.label : html`<a href="${href}"><bdi>${row.label}</bdi></a>`}${origin === undefined ? "" : html`<span class="sub"><bdi>${origin}</bdi></span>`}${renderBranches(row, view)}</th>
     <td class="desk spark-cell">${renderSpark(row.series.map((value) => BigInt(value ?? "0")))}</td>
-    <td class="num desk">${formatCount(sums.requests)}</td><td class="num desk">${formatShare(sums.spentPicoUsd, BigInt(usage.totals.spent_pico_usd))}</td>
+    <td class="num desk">${isOther ? formatCount(sums.requests) : html`<a href="${links.list(withFilter(view.query, "project", row.key))}">${formatCount(sums.requests)}</a>`}</td><td class="num desk">${formatShare(sums.spentPicoUsd, BigInt(usage.totals.spent_pico_usd))}</td>
     <td class="num">${renderSum("spent", row.totals)}${sums.planUsagePicoUsd === 0n ? "" : html`<span class="sub phone">${renderUsd(sums.planUsagePicoUsd)} plan</span>`}</td><td class="num desk">${isUnpriced ? UNKNOWN : renderUsd(sums.planUsagePicoUsd)}</td>
     <td class="num desk quiet">${before === null ? "" : formatChange(now, before)}</td></tr>`;
 }

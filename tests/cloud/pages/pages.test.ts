@@ -219,7 +219,10 @@ describeOnEngines("the pages", (engine) => {
     assert.equal(sent.status, 200);
     const text = await (await get(`/w/${workspace.id}`)).text();
     // gpt-4o's input rate is $2.50 per million tokens.
-    assert.match(text, /<dt>Spent<\/dt><dd class="value"><data value="2\.5\d*">\$2\.50<\/data><\/dd>/);
+    assert.match(
+      text,
+      /<dt>Spent<\/dt><dd class="value"><a href="[^"]+billing=metered"><data value="2\.5\d*">\$2\.50<\/data><\/a><\/dd>/,
+    );
     assert.match(text, /<bdi>website<\/bdi>/);
     const links = [...text.matchAll(/(?:href|action)="([^"#]*)"/g)].map(([, link]) => link ?? "");
     const outside = links.filter((link) => !link.startsWith(`/w/${workspace.id}`));

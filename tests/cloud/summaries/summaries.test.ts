@@ -147,7 +147,10 @@ describeOnEngines("weekly summaries", (engine) => {
       .request(new URL(/Open this week: (\S+)/.exec(sent.text)?.[1] ?? "").href.slice(BASE.length), {
         headers: { cookie: `session=${ann.token}` },
       });
-    assert.match(await page.text(), /<dt>Spent<\/dt><dd class="value"><data value="2\.5\d*">\$2\.50</);
+    assert.match(
+      await page.text(),
+      /<dt>Spent<\/dt><dd class="value"><a [^>]+><data value="2\.5\d*">\$2\.50</,
+    );
   });
 
   it("are sent by one of several processes, and again an hour after a failure", async () => {

@@ -434,6 +434,69 @@ describe("the local dashboard", () => {
     assert.match(behind.text, /1 of 1 requests/);
   });
 
+  it("leads from every count of requests to a list with as many", async () => {
+    const rig = await openApi();
+    const known = { requestedAt: noon, tokensComplete: true };
+    rig.store.records.insert([
+      sampleRecord({ ...known, project: "a", model: "claude-sonnet-4-5" }),
+      sampleRecord({ ...known, project: "a", model: "claude-sonnet-4-5-20250929", billingMode: "plan" }),
+      sampleRecord({
+        ...known,
+        project: "b",
+        model: "claude-haiku-4-5",
+        errorClass: "rate_limit",
+        httpStatus: 429,
+      }),
+      sampleRecord({ ...known, project: "b", model: "no-such", costPicoUsd: null, costSource: "unpriced" }),
+    ]);
+    try {
+      const textOf = async (path: string) => (await rig.ask(path)).text();
+      const countAt = async (href: string) => {
+        const page = await textOf(href.replaceAll("&amp;", "&"));
+        return Number(/data-summary>\d+ of (\d+) requests/.exec(page)?.[1] ?? "NaN");
+      };
+      const links = /<a(?: class="bad")? href="(\/requests[^"]*)">(?:<data value="(\d+)"[^>]*>)?(\d+)/g;
+      for (const [path, least] of [
+        ["/explore?metric=requests&period=12m", 11],
+        ["/projects?period=12m", 2],
+        ["/models?period=12m", 4],
+        ["/?period=12m", 2],
+      ] as const) {
+        const found = [...(await textOf(path)).matchAll(links)];
+        assert.ok(found.length >= least, `${path}: ${found.length}`);
+        for (const [, href = "", exact, shown] of found)
+          assert.equal(await countAt(href), Number(exact ?? shown), `${path}: ${href}`);
+      }
+      const overview = await textOf("/?period=12m");
+      assert.match(overview, /<dd class="value"><a href="\/requests\?period=12m&amp;billing=metered"><data/);
+      assert.match(overview, /<dd class="value"><a href="\/requests\?period=12m&amp;billing=plan"><data/);
+      const own = await textOf("/?period=12m&billing=plan");
+      assert.match(
+        own,
+        /<dd class="value"><a href="\/requests\?period=12m&amp;billing=plan"><data value="0">/,
+      );
+    } finally {
+      rig.close();
+    }
+  });
+
+  it("compares the cost of a request with that of fresh input, and sends the calculation as a file", async () => {
+    const cached = sampleRecord({ requestedAt: noon, usageExtras: null });
+    const { tokens } = cached;
+    const plain = sampleRecord({
+      ...{ requestedAt: noon, usageExtras: null },
+      tokens: { ...tokens, cacheReadTokens: null, cacheWriteTokens: null, cacheWrite1hTokens: null },
+    });
+    const fill: Parameters<typeof pageOf>[0] = (store) => store.records.insert([cached, plain]);
+    const { text } = await pageOf(fill, `/requests/${cached.requestId}`);
+    // 2,130 tokens of input at $3 and 50 of output at $15 per million.
+    assert.match(text, /Without a cache: <data value="0\.00714">\$0\.00714<\/data>; the cache saved/);
+    assert.doesNotMatch((await pageOf(fill, `/requests/${plain.requestId}`)).text, /Without a cache/);
+    const file = await pageOf(fill, `/requests/${cached.requestId}?format=json`);
+    assert.match(file.answer.headers.get("content-disposition") ?? "", /^attachment; filename="request-/);
+    assert.equal(JSON.parse(file.text).request.request_id, cached.requestId);
+  });
+
   it("sends the same figures as files, exactly", async () => {
     const fill = (store: Store) =>
       store.records.insert([sampleRecord({ requestedAt: noon, costPicoUsd: 1_234_567_890n })]);
