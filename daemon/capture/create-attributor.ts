@@ -20,6 +20,9 @@ export const FOLDERS_MAX_AGE_MS = 5_000;
 /** How long what a working tree has checked out is cached, in milliseconds. */
 export const CHECKOUT_MAX_AGE_MS = 1_000;
 
+/** The age at which it is read again ahead of need, in milliseconds, so that calls at a steady rate never wait for it. */
+export const CHECKOUT_REFRESH_AGE_MS = 600;
+
 /** How long reading that may take, in milliseconds. After that, it is unknown. */
 export const CHECKOUT_TIMEOUT_MS = 1_000;
 
@@ -66,6 +69,8 @@ interface CachedFacts<Facts> {
   readonly facts: Promise<Facts>;
   /** What `facts` has resolved with. */
   read?: Facts;
+  /** Whether they are being read again. */
+  isRefreshing?: true;
 }
 
 /** A connection to attribute. */
@@ -187,7 +192,8 @@ function describeGit({ process, folders }: CallerFacts, checkout: Checkout | nul
 /** Reads what is checked out. Null if that fails, or takes too long, as on a file system that does not answer. */
 function findCheckout({ ports, checkouts }: Attributor, gitFolder: string): CachedFacts<Checkout | null> {
   const { clock, projectFiles } = ports;
-  return readCached(checkouts, gitFolder, CHECKOUT_MAX_AGE_MS, clock.now(), () => {
+  const now = clock.now();
+  const read = () => {
     const { promise, resolve } = Promise.withResolvers<Checkout | null>();
     const cancel = clock.setTimer(CHECKOUT_TIMEOUT_MS, () => resolve(null));
     projectFiles
@@ -195,7 +201,29 @@ function findCheckout({ ports, checkouts }: Attributor, gitFolder: string): Cach
       .then(resolve, () => resolve(null))
       .finally(cancel);
     return promise;
-  });
+  };
+  const cached = readCached(checkouts, gitFolder, CHECKOUT_MAX_AGE_MS, now, read);
+  if (now - cached.at >= CHECKOUT_REFRESH_AGE_MS) refreshAhead(checkouts, gitFolder, now, cached, read);
+  return cached;
+}
+
+/** Reads the facts again, once, and replaces the cached ones when they are read. */
+function refreshAhead<Facts>(
+  cache: FactCache<Facts>,
+  folder: string,
+  now: Millis,
+  cached: CachedFacts<Facts>,
+  read: () => Promise<Facts>,
+): void {
+  if (cached.isRefreshing) return;
+  cached.isRefreshing = true;
+  const facts = read();
+  facts.then(
+    (fresh) => {
+      if (cache.get(folder) === cached) cache.set(folder, { at: now, facts, read: fresh });
+    },
+    () => {}, // the next call reads them again
+  );
 }
 
 function readCached<Facts>(

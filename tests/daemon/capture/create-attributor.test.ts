@@ -9,6 +9,7 @@ import {
   ATTRIBUTION_TIMEOUT_MS,
   type AttributorPorts,
   CHECKOUT_MAX_AGE_MS,
+  CHECKOUT_REFRESH_AGE_MS,
   CHECKOUT_TIMEOUT_MS,
   createAttributor,
   FOLDERS_MAX_AGE_MS,
@@ -136,13 +137,44 @@ describe("createAttributor()", () => {
     const connection = attributor(opened);
     const branch = async () => (await connection.git?.())?.branch;
     assert.equal(await branch(), "branch-1");
-    clock.advance(CHECKOUT_MAX_AGE_MS - 1);
+    clock.advance(CHECKOUT_REFRESH_AGE_MS - 1);
     const cached = connection.git?.();
     assert.ok(!(cached instanceof Promise));
     assert.equal(cached?.branch, "branch-1");
-    clock.advance(1);
+    clock.advance(CHECKOUT_MAX_AGE_MS - CHECKOUT_REFRESH_AGE_MS + 1);
     assert.equal(await branch(), "branch-2");
     assert.deepEqual(checkouts, ["/w/shop", "/w/shop"]);
+  });
+
+  it("reads the state of the working tree again before it expires, so that steady calls do not wait", async () => {
+    const { attributor, checkouts, clock } = setUp();
+    const connection = attributor(opened);
+    const branches: (string | null | undefined)[] = [(await connection.git?.())?.branch];
+    for (const ms of [CHECKOUT_REFRESH_AGE_MS, 1, CHECKOUT_REFRESH_AGE_MS - 1, 1]) {
+      clock.advance(ms);
+      const state = connection.git?.();
+      assert.ok(!(state instanceof Promise));
+      branches.push(state?.branch);
+      await setImmediate();
+    }
+    // A reading counts from its start. While it runs, the one before is used.
+    assert.deepEqual(branches, ["branch-1", "branch-1", "branch-2", "branch-2", "branch-3"]);
+    assert.equal(checkouts.length, 3);
+  });
+
+  it("uses no state that is older than a second, however long reading it again takes", async () => {
+    const { attributor, clock } = setUp(undefined, undefined, undefined, (reading) =>
+      reading === 2
+        ? new Promise(() => {})
+        : Promise.resolve({ branch: `branch-${reading}`, commit: null, pullRequest: null }),
+    );
+    const connection = attributor(opened);
+    const branch = async () => (await connection.git?.())?.branch;
+    assert.equal(await branch(), "branch-1");
+    clock.advance(CHECKOUT_MAX_AGE_MS - 1);
+    assert.equal(await branch(), "branch-1");
+    clock.advance(1);
+    assert.equal(await branch(), "branch-3");
   });
 
   const ciRun = { branch: "feature/x", pullRequest: 12 };
