@@ -2,9 +2,6 @@ import { formatCsvLine } from "../core/values/text/format-csv-field.ts";
 import { formatInstant } from "../core/wire/instant.ts";
 import type { CoverageAnswer } from "./views/coverage.ts";
 
-/** The content type of CSV with a header line (RFC 4180). */
-export const CSV_TYPE = "text/csv; charset=utf-8; header=present";
-
 /**
  * Formats the calls of each part of a period as CSV (RFC 4180). How long no meter ran is in milliseconds, and empty if it is not known.
  */

@@ -13,6 +13,7 @@ import type { UsageAnswer } from "../core/wire/usage.ts";
 import { formatShortUsd } from "./formats.ts";
 import type { FramedPage } from "./frame.ts";
 import type { Html } from "./html.ts";
+import { createPageFile, type FileFormat, fileFormatOf, type PageFile } from "./page-file.ts";
 import { pageHref } from "./page-place.ts";
 import { renderState } from "./states.ts";
 import type { UsageHost, UsageResult } from "./usage-host.ts";
@@ -35,12 +36,7 @@ export type UsagePage =
   | { readonly kind: "page"; readonly status: 200 | 400; readonly page: FramedPage }
   | UsageFile;
 
-interface UsageFile {
-  readonly kind: "file";
-  readonly name: string;
-  readonly type: string;
-  readonly text: string;
-}
+type UsageFile = PageFile & { readonly kind: "file" };
 
 /** Reads and renders a page about usage from the parameters of its address. */
 export type ShowUsagePage = (host: UsageHost, parameters: URLSearchParams) => Promise<UsagePage>;
@@ -87,8 +83,8 @@ async function toPage<Answer>(
     );
     return { kind: "page", status: 400, page: { heading: "No answer", path: view.path, controls, main } };
   }
-  const format = parameters.get("format");
-  if (format === "csv" || format === "json") return toFile(result.value, format, exported);
+  const format = fileFormatOf(parameters);
+  if (format !== null) return toFile(result.value, format, exported);
   const { hasChart, command, query = view.query, ...parts } = await render(result.value);
   const tools = renderUsageTools(host, { ...view, query }, exported.address(query), hasChart, command);
   return {
@@ -125,18 +121,11 @@ export function usageFiles(view: UsageView): { readonly csv: string; readonly js
 }
 
 /** Returns the answer to a usage query as a file. */
-export const toUsageFile = (answer: UsageAnswer, format: "csv" | "json") => toFile(answer, format, USAGE);
+export const toUsageFile = (answer: UsageAnswer, format: FileFormat) => toFile(answer, format, USAGE);
 
-const toFile = <Answer>(
-  answer: Answer,
-  format: "csv" | "json",
-  { name, csv }: Exported<Answer>,
-): UsageFile => ({
+const toFile = <Answer>(answer: Answer, format: FileFormat, { name, csv }: Exported<Answer>): UsageFile => ({
   kind: "file",
-  name: `${name}.${format}`,
-  ...(format === "csv"
-    ? { type: "text/csv; charset=utf-8; header=present", text: csv(answer) }
-    : { type: "application/json", text: JSON.stringify(answer) }),
+  ...createPageFile(name, format, { csv: () => csv(answer), json: () => answer }),
 });
 
 function renderUsageTools(

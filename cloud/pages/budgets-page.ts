@@ -8,14 +8,16 @@ import { renderMeter } from "../../pages/chart/meter.ts";
 import { formatShortAmount } from "../../pages/formats.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
+import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
 import { renderActionForm, renderRowButton } from "./action-form.ts";
 import { BUDGET_FIELDS, budgetBody, renderNewBudget, renderTerms } from "./budget-forms.ts";
 import { notice } from "./layout.ts";
+import { budgetsCsv } from "./list-csv.ts";
 import { type FormRoute, readRoute, sendForm } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
-import { toolsOf } from "./page-tools.ts";
+import { sendFile, toolsOf } from "./page-tools.ts";
 import { PLAN_NAMES } from "./plan-names.ts";
 
 const PATH = "/budgets";
@@ -75,6 +77,11 @@ async function renderBudgets(
   const budgets = await readRoute(call, PATH, fleetBudgetsSchema);
   if (!budgets.ok) return budgets.refusal;
   const { items } = budgets.value;
+  const format = fileFormatOf(call.parameters);
+  if (format !== null) {
+    const file = { csv: () => budgetsCsv(items), json: () => ({ items }) };
+    return sendFile(call, createPageFile("budgets", format, file));
+  }
   const { role, plan } = call.workspace;
   const isAdmin = role === "admin";
   const verdict = checkPlan(plan, "fleetBudgets");
@@ -94,7 +101,7 @@ async function renderBudgets(
     heading: "Budgets",
     path: PATH,
     main: html`${notice(message)}${items.length === 0 ? none : list}${creation}`,
-    tools: toolsOf(call, PATH, {}),
+    tools: toolsOf(call, PATH, pageFiles(call.place.base + PATH)),
   };
 }
 

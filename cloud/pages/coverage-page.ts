@@ -8,8 +8,9 @@ import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import { findZone } from "../../core/values/zone.ts";
 import { coverageSchema } from "../../core/wire/coverage.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
-import { CSV_TYPE, coverageCsv } from "../../pages/coverage-file.ts";
+import { coverageCsv } from "../../pages/coverage-file.ts";
 import { renderPeriods } from "../../pages/filters.ts";
+import { CSV_TYPE } from "../../pages/page-file.ts";
 import { readPagePeriod } from "../../pages/page-period.ts";
 import { filesOf, readView } from "../../pages/view.ts";
 import {

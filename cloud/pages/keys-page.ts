@@ -4,14 +4,16 @@ import { parseWire } from "../../core/wire/parse.ts";
 import { type Keys, keyCreatedSchema, keysSchema, machinesSchema } from "../../core/wire/people.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
+import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
 import { readNames } from "../routes/reads/read-names.ts";
 import { renderActionForm, renderRowButton } from "./action-form.ts";
 import { notice } from "./layout.ts";
+import { keysCsv } from "./list-csv.ts";
 import { readRoute, sendForm } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
-import { toolsOf } from "./page-tools.ts";
+import { sendFile, toolsOf } from "./page-tools.ts";
 
 const PATH = "/keys";
 
@@ -56,6 +58,16 @@ async function renderKeys(
     items.map((key) => key.user_id),
   );
   const hosts = new Map(machines.value.items.map(({ id, name, hostname }) => [id, name ?? hostname]));
+  const format = fileFormatOf(call.parameters);
+  if (format !== null) {
+    const named = items.map((key) => ({
+      ...key,
+      person: people.get(key.user_id) ?? null,
+      machine: hosts.get(key.machine_id ?? "") ?? null,
+    }));
+    const file = { csv: () => keysCsv(named), json: () => ({ items: named }) };
+    return sendFile(call, createPageFile("keys", format, file));
+  }
   const isAdmin = call.workspace.role === "admin";
   const list = html`<section class="panel"><div class="scroll"><table aria-label="Keys"><thead><tr><th scope="col">Key</th><th scope="col" class="desk">Can</th><th scope="col" class="desk">Created</th><th scope="col">Last used</th><th scope="col">Change</th></tr></thead>
 <tbody>${items.map((key) => renderKey(call, key, people.get(key.user_id), hosts.get(key.machine_id ?? "")))}</tbody></table></div>
@@ -65,7 +77,7 @@ async function renderKeys(
     heading: "Keys",
     path: PATH,
     main: html`${notice(message)}${created === null ? "" : renderCreated(created)}${items.length === 0 ? none : list}${isAdmin ? renderCreation(call) : ""}`,
-    tools: toolsOf(call, "/keys", {}),
+    tools: toolsOf(call, PATH, pageFiles(call.place.base + PATH)),
   };
 }
 

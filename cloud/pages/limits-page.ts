@@ -3,12 +3,14 @@ import { compareLimits, isLimitListed, toLimitView } from "../../core/metering/l
 import type { LimitReading } from "../../core/metering/limits/stated-limit.ts";
 import { parseInstant } from "../../core/wire/instant.ts";
 import { type LimitsResponse, limitsSchema } from "../../core/wire/limit-readings.ts";
+import { limitsCsv } from "../../pages/limits-file.ts";
+import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
 import { renderState } from "../../pages/states.ts";
 import { type LimitWindow, renderLimits } from "../../pages/views/limits.ts";
 import type { OrRefusal } from "../http/read-payload.ts";
 import { readRoute } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
-import { toolsOf } from "./page-tools.ts";
+import { sendFile, toolsOf } from "./page-tools.ts";
 
 const PATH = "/limits";
 
@@ -19,14 +21,26 @@ const PATH = "/limits";
 export async function showLimits(call: PageCall): Promise<PageAnswer> {
   const windows = await readWindows(call, () => true);
   if (!windows.ok) return windows.refusal;
+  const { value: limits } = windows;
+  const format = fileFormatOf(call.parameters);
+  if (format !== null)
+    return sendFile(
+      call,
+      createPageFile("limits", format, { csv: () => limitsCsv(limits), json: () => ({ limits }) }),
+    );
   const main =
-    windows.value.length > 0
-      ? renderLimits(windows.value, call.place)
+    limits.length > 0
+      ? renderLimits(limits, call.place)
       : renderState(
           "No limits received",
           html`A machine sends the limits that providers state if its configuration has <code>preset = "full"</code> or <code>field.limit_readings = true</code> under <code>[cloud.upload]</code>.`,
         );
-  return { heading: "Limits", path: PATH, main, tools: toolsOf(call, PATH, {}) };
+  return {
+    heading: "Limits",
+    path: PATH,
+    main,
+    tools: toolsOf(call, PATH, pageFiles(call.place.base + PATH)),
+  };
 }
 
 /** Reads the windows that were seen lately, by machine. */

@@ -1,14 +1,11 @@
 import type * as v from "valibot";
 import { formatPicoUsd } from "../../core/pricing/money.ts";
-import { formatCsvLine } from "../../core/values/text/format-csv-field.ts";
-import type { machinesSchema } from "../../core/wire/people.ts";
+import type { FleetBudget } from "../../core/wire/fleet-budgets.ts";
+import type { Invitations, Keys, Members, machinesSchema } from "../../core/wire/people.ts";
 import type { WorkspaceSession } from "../../core/wire/sessions.ts";
 import type { TraceSummary } from "../../core/wire/traces.ts";
-
-type Value = string | number | boolean | null | undefined;
-
-/** Columns, each with its value of an item. */
-type Columns<Item> = readonly (readonly [name: string, read: (item: Item) => Value])[];
+import { formatExactAmount } from "../../pages/limits-file.ts";
+import { type Columns, formatColumns } from "../../pages/page-file.ts";
 
 const usdOf = (picoUsd: string | null | undefined): string | null =>
   picoUsd == null ? null : formatPicoUsd(BigInt(picoUsd));
@@ -85,17 +82,77 @@ const MACHINE_COLUMNS: Columns<MachineItem> = [
   ["queued", ({ coverage }) => coverage?.queued],
 ];
 
-function toCsv<Item>(columns: Columns<Item>, items: readonly Item[]): string {
-  const rows = items.map((item) => columns.map(([, read]) => read(item) ?? null));
-  return [columns.map(([name]) => name), ...rows].map(formatCsvLine).join("");
-}
-
 /** Formats requests as CSV (RFC 4180) with a header line. Unknown values are empty. */
-export const tracesCsv = (traces: readonly TraceSummary[]): string => toCsv(TRACE_COLUMNS, traces);
+export const tracesCsv = (traces: readonly TraceSummary[]): string => formatColumns(TRACE_COLUMNS, traces);
 
 /** Formats sessions as CSV. */
 export const sessionsCsv = (sessions: readonly WorkspaceSession[]): string =>
-  toCsv(SESSION_COLUMNS, sessions);
+  formatColumns(SESSION_COLUMNS, sessions);
 
 /** Formats machines as CSV. */
-export const machinesCsv = (machines: readonly MachineItem[]): string => toCsv(MACHINE_COLUMNS, machines);
+export const machinesCsv = (machines: readonly MachineItem[]): string =>
+  formatColumns(MACHINE_COLUMNS, machines);
+
+const BUDGET_COLUMNS: Columns<FleetBudget> = [
+  ["budget_id", (budget) => budget.id],
+  ["name", (budget) => budget.name],
+  ["subject", (budget) => budget.subject],
+  ["target", (budget) => budget.target_name ?? budget.target],
+  ["unit", (budget) => budget.unit],
+  ["used", ({ unit, spent }) => formatExactAmount(unit, spent)],
+  ["limit", ({ unit, limit }) => formatExactAmount(unit, limit)],
+  ["used_percent", (budget) => budget.used_percent],
+  ["calls", (budget) => budget.calls],
+  ["unpriced_calls", (budget) => budget.unpriced_calls],
+  ["period", (budget) => budget.period],
+  ["period_from", (budget) => budget.period_from],
+  ["period_to", (budget) => budget.period_to],
+  ["zone", (budget) => budget.zone],
+  ["at_limit", (budget) => budget.at_limit],
+  ["paused", (budget) => budget.paused],
+  ["lifted_until", (budget) => budget.lifted_until],
+];
+
+/** Formats budgets as CSV. */
+export const budgetsCsv = (budgets: readonly FleetBudget[]): string => formatColumns(BUDGET_COLUMNS, budgets);
+
+/** A key with the names that the page shows. */
+export type KeyItem = Keys["items"][number] & {
+  readonly person: string | null;
+  readonly machine: string | null;
+};
+
+const KEY_COLUMNS: Columns<KeyItem> = [
+  ["key_id", (key) => key.id],
+  ["prefix", (key) => key.prefix],
+  ["scope", (key) => key.scope],
+  ["person", (key) => key.person],
+  ["machine", (key) => key.machine],
+  ["created_at", (key) => key.created_at],
+  ["last_used_at", (key) => key.last_used_at],
+];
+
+/** Formats keys as CSV: never their tokens, which are not stored. */
+export const keysCsv = (keys: readonly KeyItem[]): string => formatColumns(KEY_COLUMNS, keys);
+
+type Person =
+  | (Members["items"][number] & { readonly state: "member" })
+  | (Invitations["items"][number] & { readonly state: "invited" });
+
+const PERSON_COLUMNS: Columns<Person> = [
+  ["state", ({ state }) => state],
+  ["user_id", (person) => (person.state === "member" ? person.user_id : null)],
+  ["name", (person) => (person.state === "member" ? person.name : null)],
+  ["email", ({ email }) => email],
+  ["role", ({ role }) => role],
+  ["via", (person) => (person.state === "member" ? person.via : null)],
+  ["joined_at", (person) => (person.state === "member" ? person.joined_at : null)],
+  ["invited_until", (person) => (person.state === "invited" ? person.expires_at : null)],
+];
+
+/** Formats the members and the pending invitations as CSV. */
+export const membersCsv = (members: Members["items"], invitations: Invitations["items"]): string =>
+  formatColumns<Person>(PERSON_COLUMNS, [
+    ...members.map((member): Person => ({ ...member, state: "member" })),
+    ...invitations.map((invitation): Person => ({ ...invitation, state: "invited" })),
+  ]);

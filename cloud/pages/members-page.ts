@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import { parseWire } from "../../core/wire/parse.ts";
 import {
+  type Invitations,
   invitationCreatedSchema,
   invitationsSchema,
   type Members,
@@ -8,11 +9,15 @@ import {
 } from "../../core/wire/people.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
+import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
 import { renderTime } from "../../pages/times.ts";
+import type { OrRefusal } from "../http/read-payload.ts";
 import { describeProblem } from "./describe-problem.ts";
 import { notice } from "./layout.ts";
+import { membersCsv } from "./list-csv.ts";
 import { type FormRoute, readRoute, sendForm } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
+import { sendFile, toolsOf } from "./page-tools.ts";
 
 const PATH = "/members";
 
@@ -67,13 +72,22 @@ async function renderMembers(call: PageCall, message: string | null, sent: Sent 
   const isAdmin = call.workspace.role === "admin";
   const members = await readRoute(call, "/members", membersSchema);
   if (!members.ok) return members.refusal;
+  const pending = isAdmin ? await readRoute(call, "/invitations", invitationsSchema) : null;
+  const format = fileFormatOf(call.parameters);
+  if (format !== null) {
+    if (pending !== null && !pending.ok) return pending.refusal;
+    const [{ items }, invitations] = [members.value, pending?.value.items ?? []];
+    const file = { csv: () => membersCsv(items, invitations), json: () => ({ items, invitations }) };
+    return sendFile(call, createPageFile("members", format, file));
+  }
   const main = html`${notice(message)}${sent === null ? "" : renderSent(sent)}
 <section class="panel" aria-labelledby="members-title"><h2 id="members-title">Members</h2>
 <div class="scroll"><table aria-label="Members"><thead><tr><th scope="col">Person</th><th scope="col" class="desk">Role</th><th scope="col" class="desk">Since</th>${isAdmin ? html`<th scope="col">Change</th>` : ""}</tr></thead>
 <tbody>${members.value.items.map((member) => renderMember(call, member))}</tbody></table></div>
 ${isAdmin ? "" : html`<p class="quiet">An administrator of the workspace invites people and changes roles.</p>`}</section>
-${isAdmin ? await renderInvitations(call) : ""}`;
-  return { heading: "Members", path: PATH, main };
+${pending === null ? "" : renderInvitations(call, pending)}`;
+  const tools = toolsOf(call, PATH, pageFiles(call.place.base + PATH));
+  return { heading: "Members", path: PATH, main, tools };
 }
 
 const renderSent = ({ email, link, isMailed }: Sent): Html =>
@@ -95,9 +109,7 @@ function renderMember({ workspace, place }: PageCall, member: Member): Html {
   return html`<tr><th scope="row" class="name">${renderName(who)}${name === "" || email === null ? "" : html`<span class="sub"><bdi>${email}</bdi></span>`}<span class="sub phone">${roleName}</span></th><td class="desk">${roleName}</td><td class="when desk">${renderTime(Date.parse(joinedAt), place, true)}</td>${workspace.role === "admin" ? html`<td>${change}</td>` : ""}</tr>`;
 }
 
-async function renderInvitations(call: PageCall): Promise<Html> {
-  const { place } = call;
-  const pending = await readRoute(call, "/invitations", invitationsSchema);
+function renderInvitations({ place }: PageCall, pending: OrRefusal<Invitations>): Html {
   const rows = pending.ok ? pending.value.items : [];
   const button = (id: string, action: string, text: string, email: string) =>
     html`<form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="${action}"><input type="hidden" name="id" value="${id}"><button class="second">${text}<span class="hidden"> <bdi>${email}</bdi></span></button></form>`;

@@ -5,6 +5,9 @@ import { retentionFloor } from "../../core/privacy/retention/windows.ts";
 import { parseInstant } from "../../core/wire/instant.ts";
 import type { WorkspaceNow } from "../../core/wire/now.ts";
 import { formatShortUsd } from "../../pages/formats.ts";
+import { nowCsv, nowJson } from "../../pages/now-file.ts";
+import { createPageFile, fileFormatOf } from "../../pages/page-file.ts";
+import { usageFiles } from "../../pages/usage-pages.ts";
 import { usageHref } from "../../pages/usage-view.ts";
 import { readNowView, renderNow } from "../../pages/views/now.ts";
 import { readWorkspaceNow } from "../routes/reads/now.ts";
@@ -13,7 +16,7 @@ import { listTraces } from "../store/reads/traces.ts";
 import { renderBudgetsNow } from "./budgets-page.ts";
 import { readWindows } from "./limits-page.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
-import { toolsOf } from "./page-tools.ts";
+import { sendFile, toolsOf } from "./page-tools.ts";
 import { readSenders } from "./requests-page.ts";
 import { toShownRequest } from "./shown-request.ts";
 import { CLOUD_DIMENSIONS, createUsageHost } from "./usage-pages.ts";
@@ -76,13 +79,18 @@ export async function showNow(call: PageCall): Promise<PageAnswer> {
     senders: await readSenders(parts, latest.rows),
     firstSteps: latest.rows.length > 0 ? [] : await host.firstSteps(),
   };
+  const format = fileFormatOf(call.parameters);
+  if (format !== null) {
+    const file = { csv: () => nowCsv(answer), json: () => nowJson(answer, now.tz) };
+    return sendFile(call, createPageFile("now", format, file));
+  }
   return {
     heading: "Now",
     title: `${formatShortUsd(answer.today.split.spentPicoUsd)} today`,
     path: PATH,
     address: usageHref(view),
     main: renderNow(answer, place, budgets),
-    tools: toolsOf(call, query === "" ? PATH : `${PATH}?${query}`, { hasChart: true }),
+    tools: toolsOf(call, query === "" ? PATH : `${PATH}?${query}`, { ...usageFiles(view), hasChart: true }),
     refreshMs: REFRESH_MS,
   };
 }

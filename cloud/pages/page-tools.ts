@@ -1,4 +1,5 @@
 import type { Html } from "../../pages/html.ts";
+import type { PageFile } from "../../pages/page-file.ts";
 import { renderTools, type ViewTools } from "../../pages/tools.ts";
 import type { PageCall } from "./page-call.ts";
 
@@ -9,4 +10,10 @@ import type { PageCall } from "./page-call.ts";
 export function toolsOf({ env, workspace }: PageCall, path: string, { command, ...tools }: ViewTools): Html {
   const address = `${env.parts.config.baseUrl}/v1/workspaces/${workspace.workspaceId}${path}`;
   return renderTools({ curl: `curl -H "Authorization: Bearer $METER_ADMIN_KEY" '${address}'`, ...tools });
+}
+
+/** Answers with a file. */
+export function sendFile({ context }: PageCall, { name, type, text }: PageFile): Response {
+  context.header("content-disposition", `attachment; filename="${name}"`);
+  return context.body(text, 200, { "content-type": type });
 }

@@ -23,7 +23,8 @@ import {
 import { EXPLORE_VIEW } from "../../pages/views/explore-view.ts";
 import { readRoute } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
-import { createUsageHost, sendUsageFile } from "./usage-pages.ts";
+import { sendFile } from "./page-tools.ts";
+import { createUsageHost } from "./usage-pages.ts";
 
 const PATH = "/people";
 
@@ -64,7 +65,7 @@ export async function showPeople(call: PageCall): Promise<PageAnswer> {
     return { ...page, main: renderState("This query is not valid", usage.detail, start), status: 400 };
   }
   const format = call.parameters.get("format");
-  if (format === "csv" || format === "json") return sendUsageFile(call, toUsageFile(usage.value, format));
+  if (format === "csv" || format === "json") return sendFile(call, toUsageFile(usage.value, format));
   const links = linksOf(host, view.query);
   const people = listPeople(usage.value, members.value, machines.value.items);
   return {

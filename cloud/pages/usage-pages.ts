@@ -4,7 +4,7 @@ import { isUuid } from "../../core/values/uuid.ts";
 import { USAGE_DIMENSIONS, type UsageDimension } from "../../core/wire/usage.ts";
 import type { NameOfValue } from "../../pages/filters.ts";
 import type { UsageHost } from "../../pages/usage-host.ts";
-import type { ShowUsagePage, UsagePage } from "../../pages/usage-pages.ts";
+import type { ShowUsagePage } from "../../pages/usage-pages.ts";
 import { readNames } from "../routes/reads/read-names.ts";
 import {
   readOverviewParts,
@@ -18,7 +18,7 @@ import { readUnpricedModels } from "../store/reads/unpriced-models.ts";
 import { readMachineNames } from "../store/reads/usage-reports.ts";
 import { isCloudDimension } from "../store/reads/usage-sources.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
-import { toolsOf } from "./page-tools.ts";
+import { sendFile, toolsOf } from "./page-tools.ts";
 
 /** The dimensions of a cloud's usage. */
 export const CLOUD_DIMENSIONS: readonly UsageDimension[] = USAGE_DIMENSIONS.filter(isCloudDimension);
@@ -29,16 +29,7 @@ const BREAKDOWNS: readonly UsageDimension[] = ["project", "model", "person", "ma
 /** Answers with a page about usage. */
 export async function showUsagePage(call: PageCall, show: ShowUsagePage): Promise<PageAnswer> {
   const shown = await show(createUsageHost(call), call.parameters);
-  return shown.kind === "page" ? { ...shown.page, status: shown.status } : sendUsageFile(call, shown);
-}
-
-/** Answers with a file. */
-export function sendUsageFile(
-  { context }: PageCall,
-  { name, type, text }: Extract<UsagePage, { kind: "file" }>,
-): Response {
-  context.header("content-disposition", `attachment; filename="${name}"`);
-  return context.body(text, 200, { "content-type": type });
+  return shown.kind === "page" ? { ...shown.page, status: shown.status } : sendFile(call, shown);
 }
 
 /** Creates what pages about usage need, for one request of a page. */

@@ -128,6 +128,9 @@ export const invitationCreatedSchema = v.object({
 /** The response of `GET …/invitations`: the pending invitations. */
 export const invitationsSchema = v.object({ items: v.array(v.object(invitationFields)) });
 
+/** The pending invitations of a workspace. */
+export type Invitations = v.InferOutput<typeof invitationsSchema>;
+
 /** The request of `POST /v1/invitations/accept`, sent by the invited person. */
 export const invitationAcceptSchema = v.object({ token: name(256) });
 

@@ -4,13 +4,16 @@ import { formatOrigins, originsOfNamesakes } from "../../core/metering/attributi
 import { explainRequest, priceWithoutCache } from "../../core/pricing/explain-request.ts";
 import { fixOfExplanation } from "../../core/pricing/price-fix.ts";
 import { printUsageQuery } from "../../core/pricing/view/usage-query.ts";
-import { CSV_TYPE, coverageCsv, coverageJson } from "../../pages/coverage-file.ts";
+import { coverageCsv, coverageJson } from "../../pages/coverage-file.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { formatShortUsd } from "../../pages/formats.ts";
 import { CLIENT_FILES } from "../../pages/frame.ts";
+import { limitsCsv } from "../../pages/limits-file.ts";
+import { nowCsv, nowJson } from "../../pages/now-file.ts";
+import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
 import { pageHref } from "../../pages/page-place.ts";
 import { renderTools } from "../../pages/tools.ts";
-import { USAGE_PAGES } from "../../pages/usage-pages.ts";
+import { USAGE_PAGES, usageFiles } from "../../pages/usage-pages.ts";
 import { usageHref } from "../../pages/usage-view.ts";
 import { filesOf, viewHref, viewParameters } from "../../pages/view.ts";
 import { type BudgetLines, renderBudgetPanel, renderBudgetsNow } from "../../pages/views/budgets.ts";
@@ -35,7 +38,7 @@ import { readNow } from "./read-now.ts";
 import { readPrivacy } from "./read-privacy.ts";
 import { LOCAL_REQUESTS, readRequests, requestListQuery, requestsApiPath } from "./read-requests.ts";
 import { showSession, showSessions } from "./session-pages.ts";
-import { parametersOf, placeOf, showNotFound, showPage, toolsOf, viewOf } from "./show-page.ts";
+import { parametersOf, placeOf, sendFile, showNotFound, showPage, toolsOf, viewOf } from "./show-page.ts";
 import { answerStatement } from "./statement.ts";
 import { showUsagePage } from "./usage-pages.ts";
 
@@ -71,6 +74,11 @@ async function showNow(ports: ApiPorts, context: Context) {
   const view = readNowView(LOCAL_DIMENSIONS, parametersOf(context));
   const answer = await readNow(ports, view);
   const place = placeOf(ports);
+  const format = fileFormatOf(parametersOf(context));
+  if (format !== null) {
+    const file = { csv: () => nowCsv(answer), json: () => nowJson(answer, place.zone) };
+    return sendFile(context, createPageFile("now", format, file));
+  }
   const budgets = readBudgetLines(ports, ports.clock.now());
   return showPage(ports, context, {
     heading: "Now",
@@ -81,7 +89,7 @@ async function showNow(ports: ApiPorts, context: Context) {
     tools: toolsOf(
       context,
       view.query.filters.length === 0 ? "/v1/now?detail=1" : `/v1/usage?${printUsageQuery(view.query)}`,
-      { hasChart: true, command: "meter top" },
+      { ...usageFiles(view), hasChart: true, command: "meter top" },
     ),
   });
 }
@@ -168,11 +176,19 @@ function showLimits(ports: ApiPorts, context: Context) {
   ports.limits?.flush();
   const now = ports.clock.now();
   const place = placeOf(ports);
+  const limits = readLimitViews(ports.store.limits, now);
+  const lines = readBudgetLines(ports, now);
+  const format = fileFormatOf(parametersOf(context));
+  if (format !== null) {
+    const { budgets } = lines;
+    const file = { csv: () => limitsCsv(limits, budgets), json: () => ({ limits, budgets }) };
+    return sendFile(context, createPageFile("limits", format, file));
+  }
   return showPage(ports, context, {
     heading: "Limits and budgets",
     path: "/limits",
-    main: html`${renderLimits(readLimitViews(ports.store.limits, now), place)}${renderBudgetPanel(readBudgetLines(ports, now), place)}`,
-    tools: toolsOf(context, "/v1/limits", { command: "meter limits" }),
+    main: html`${renderLimits(limits, place)}${renderBudgetPanel(lines, place)}`,
+    tools: toolsOf(context, "/v1/limits", { ...pageFiles("/limits"), command: "meter limits" }),
   });
 }
 
@@ -193,11 +209,11 @@ async function showCoverage(ports: ApiPorts, context: Context) {
   const view = viewOf(context, COVERAGE_VIEW);
   const answer = await readCoverage(ports, view);
   const { zone } = placeOf(ports);
-  const format = context.req.query("format");
-  if (format === "csv" || format === "json")
-    context.header("content-disposition", `attachment; filename="coverage.${format}"`);
-  if (format === "json") return context.json(coverageJson(answer, zone));
-  if (format === "csv") return context.body(coverageCsv(answer, zone), 200, { "content-type": CSV_TYPE });
+  const format = fileFormatOf(parametersOf(context));
+  if (format !== null) {
+    const file = { csv: () => coverageCsv(answer, zone), json: () => coverageJson(answer, zone) };
+    return sendFile(context, createPageFile("coverage", format, file));
+  }
   return showPage(ports, context, {
     heading: "Coverage",
     path: "/coverage",

@@ -3,6 +3,7 @@ import { html } from "hono/html";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import { FRAME_POLICY, type FramedPage, type NavigationItem, renderFrame } from "../../pages/frame.ts";
 import type { Html } from "../../pages/html.ts";
+import type { PageFile } from "../../pages/page-file.ts";
 import type { PagePlace } from "../../pages/page-place.ts";
 import { renderTime } from "../../pages/times.ts";
 import { renderTools, type ViewTools } from "../../pages/tools.ts";
@@ -77,6 +78,12 @@ function renderNotices({ store, warnings }: DaemonStatus): Html {
       ? ""
       : html`<div class="notice ${kind}" role="${role}">${lines.length === 1 ? lines[0] : html`<ul>${lines.map((line) => html`<li>${line}</li>`)}</ul>`}</div>`;
   return html`${list("bad", "alert", bad)}${list("", "note", others)}`;
+}
+
+/** Answers with a file. */
+export function sendFile(context: Context, { name, type, text }: PageFile) {
+  context.header("content-disposition", `attachment; filename="${name}"`);
+  return context.body(text, 200, { "content-type": type });
 }
 
 /** Renders the exports of a page whose data is at an address of the API. */

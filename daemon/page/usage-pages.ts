@@ -17,7 +17,7 @@ import {
 } from "../api/read-usage.ts";
 import { readUnpricedModels } from "../api/unpriced-models.ts";
 import { listFirstSteps } from "./read-now.ts";
-import { parametersOf, placeOf, showPage, toolsOf } from "./show-page.ts";
+import { parametersOf, placeOf, sendFile, showPage, toolsOf } from "./show-page.ts";
 
 /** How many fixes of missing prices the overview shows at most. */
 const MAX_PRICE_FIXES = 3;
@@ -31,8 +31,7 @@ const valueOr = <Value>(none: Value, result: UsageResult<Value>): Value => (resu
 export async function showUsagePage(ports: ApiPorts, context: Context, show: ShowUsagePage) {
   const shown = await show(createUsageHost(ports, context), parametersOf(context));
   if (shown.kind === "page") return showPage(ports, context, shown.page, shown.status);
-  context.header("content-disposition", `attachment; filename="${shown.name}"`);
-  return context.body(shown.text, 200, { "content-type": shown.type });
+  return sendFile(context, shown);
 }
 
 /** Creates what pages about usage need, for one request of a page. */

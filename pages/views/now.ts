@@ -69,7 +69,9 @@ export function readNowView(
   const isFilter = (key: string) => dimensions.includes(key.replace(/\.not$/, "") as UsageDimension);
   const filters = new URLSearchParams([...parameters].filter(([key]) => isFilter(key) || key === "form"));
   const view = readUsageView({ path: "/now", defaults }, filters, base);
-  const others = [...new Set(parameters.keys())].filter((key) => !isFilter(key) && key !== "form");
+  const others = [...new Set(parameters.keys())].filter(
+    (key) => !isFilter(key) && key !== "form" && key !== "format",
+  );
   return {
     ...view,
     notices: [

@@ -307,6 +307,36 @@ describe("the local dashboard", () => {
     assert.match(text, /data-tip="2026-05-31: estimate \$3\.00"/);
   });
 
+  it("has what Now and Limits show as files", async () => {
+    const fill: Parameters<typeof pageOf>[0] = (store) => {
+      store.records.insert([sampleRecord({ requestedAt: noon, costPicoUsd: 1_234_567_891n })]);
+      const read = reading({ window: "5h", windowMs: 18_000_000, usedPpm: 620_000, seenAt: noon });
+      store.limits.save([{ reading: { ...read, resetAt: noon + 86_400_000 }, isPoint: true }]);
+    };
+    for (const [path, header] of [
+      ["/now", "at,spent_usd,plan_usage_usd,unknown_billing_usd"],
+      [
+        "/limits",
+        "kind,name,provider,account,scope,unit,used,limit,used_percent,state,resets_at,full_at,seen_at,machine",
+      ],
+    ] as const) {
+      const { text: page } = await pageOf(fill, path);
+      assert.match(page, new RegExp(`href="${path}\\?format=csv"[\\s\\S]*href="${path}\\?format=json"`));
+      const { text, answer } = await pageOf(fill, `${path}?format=csv`);
+      assert.equal(answer.headers.get("content-disposition"), `attachment; filename="${path.slice(1)}.csv"`);
+      assert.equal(text.split("\r\n")[0], header);
+    }
+    const now = JSON.parse((await pageOf(fill, "/now?format=json")).text);
+    assert.equal(now.today.spent_pico_usd, "1234567891");
+    assert.deepEqual([now.calls_in_flight, now.minutes.length, now.limits.length], [[], 60, 1]);
+    const { limits, budgets } = JSON.parse((await pageOf(fill, "/limits?format=json")).text);
+    assert.deepEqual([limits[0].window, budgets], ["5h", []]);
+    assert.match(
+      (await pageOf(fill, "/limits?format=csv")).text,
+      /\r\nlimit,5h,.*,62,ok,2026-05-13T12:00:00/,
+    );
+  });
+
   it("hatches the days on which the meter was not running, and says so in the table of the chart", async () => {
     const day = 86_400_000;
     const fill: Parameters<typeof pageOf>[0] = (store) => {
