@@ -15,9 +15,11 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Outbox, OutboxEntry, OutboxItem, OutboxVerdict } from "../../core/ports/outbox.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { timeOfUuidV7 } from "../../core/values/uuid.ts";
 import { sha256Hex } from "../crypto/node-crypto.ts";
 import { makeFolder } from "../files/make-folder.ts";
-import { syncFolder } from "../files/write-file-atomic.ts";
+import { syncFolder, writeFileAtomic } from "../files/write-file-atomic.ts";
 import { type ExclusiveLock, waitForLock } from "../lock/exclusive-lock.ts";
 import { createSqliteOpener } from "../sqlite/open-sqlite.ts";
 
@@ -82,6 +84,49 @@ export function createOutbox(home: string, fileBytes = OUTBOX_FILE_BYTES): Outbo
       return verifyFiles(folder, listFiles(folder));
     },
   };
+}
+
+/**
+ * Deletes what was sent of requests from before a time, and what else was sent before it. Returns the number of entries that were deleted. Entries
+ * can only be removed from the beginning of the chain: if such a request was sent late, what was sent until then is deleted too. Safe to
+ * repeat; a daemon may send meanwhile.
+ */
+export async function deleteSentBefore(home: string, before: Millis): Promise<number> {
+  const folder = join(home, OUTBOX_FOLDER);
+  if (!existsSync(folder)) return 0;
+  const lock = await acquireLock(join(home, LOCK_FILE));
+  try {
+    const files = listFiles(folder).map((name) => {
+      const path = join(folder, name);
+      return { path, lines: readFileSync(path, "utf8").split("\n").slice(0, -1) };
+    });
+    const isOld = (line: string) => oldestTime(parseEntry(line)) < before;
+    const last = files.findLastIndex(({ lines }) => lines.some(isOld));
+    let deleted = 0;
+    for (const { path, lines } of files.slice(0, last + 1)) {
+      const kept = path === files[last]?.path ? lines.slice(lines.findLastIndex(isOld) + 1) : [];
+      deleted += lines.length - kept.length;
+      if (kept.length === 0) rmSync(path);
+      else writeFileAtomic(path, kept.map((line) => `${line}\n`).join(""), { mode: 0o600 });
+    }
+    return deleted;
+  } finally {
+    lock.release();
+  }
+}
+
+/** The fields of a batch that state when a request began. */
+const REQUESTED_AT = /"requested_at":"([^"]+)"/g;
+
+/** Returns the time of the oldest request of an entry, or when it was sent. An unreadable entry is older than everything. */
+function oldestTime(entry: OutboxEntry | null): Millis {
+  if (entry === null) return Number.NEGATIVE_INFINITY;
+  const { kind, at, requestIds, payload } = entry;
+  const times =
+    kind === "metadata"
+      ? Array.from(payload.matchAll(REQUESTED_AT), ([, text]) => Date.parse(String(text)))
+      : requestIds.map(timeOfUuidV7);
+  return Math.min(at, ...times.filter((time) => !Number.isNaN(time)));
 }
 
 /** Returns the names of the files, oldest first. */

@@ -13,7 +13,10 @@ import {
 
 /** Options of `meter prune` and `meter wipe`. */
 export interface DeletionOptions {
-  /** `null` deletes everything, including the outbox and the damaged databases that were moved aside. */
+  /**
+   * A time deletes the requests and bodies from before it, and the copies in the outbox. `null` deletes everything, including the outbox and the
+   * damaged databases that were moved aside.
+   */
   readonly before: number | null;
   readonly dryRun: boolean;
   readonly yes: boolean;
@@ -57,6 +60,9 @@ export async function confirmAndDelete(
       await reloadProjects(home);
       deleteOutbox(home);
       deleteSetAside(home);
+    } else {
+      const { deleteSentBefore } = await import("../../adapters/outbox/create-outbox.ts");
+      await deleteSentBefore(home, before);
     }
     print(
       json

@@ -32,6 +32,11 @@ export function uuidV7(now: Millis, random: Uint8Array): string {
   return String.fromCharCode.apply(null, codes);
 }
 
+/** Returns the time of a version 7 UUID. Of another text it is meaningless, and can be NaN. */
+export function timeOfUuidV7(id: string): Millis {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
 /** Whether a text is a UUID of any version (RFC 9562, section 4). */
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text);

@@ -15,8 +15,9 @@ import { join } from "node:path";
 import process from "node:process";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { createOutbox, OUTBOX_FILES } from "../../../adapters/outbox/create-outbox.ts";
+import { createOutbox, deleteSentBefore, OUTBOX_FILES } from "../../../adapters/outbox/create-outbox.ts";
 import type { OutboxItem } from "../../../core/ports/outbox.ts";
+import { uuidV7 } from "../../../core/values/uuid.ts";
 
 let home: string;
 beforeEach(() => {
@@ -139,5 +140,51 @@ describe("createOutbox()", () => {
       const verdict = await outbox.verify();
       assert.ok(!verdict.ok && verdict.line === line, JSON.stringify(verdict));
     }
+  });
+});
+
+describe("deleteSentBefore()", () => {
+  const batch = (at: number, requestedAt: number, text = ""): OutboxItem => ({
+    ...item(at),
+    payload: JSON.stringify({
+      records: [{ text, requested_at: new Date(requestedAt).toISOString() }],
+    }),
+  });
+
+  it("deletes what was sent of requests from before a time, and the rest of the chain stays intact and continues", async () => {
+    const outbox = createOutbox(home, 400);
+    for (const at of [10, 20, 30, 40, 50]) await outbox.append(batch(at, at));
+    const fileCount = files().length;
+    assert.equal(await deleteSentBefore(home, 30), 2);
+    assert.deepEqual(await seqs(), [3, 4, 5]);
+    assert.ok(files().length < fileCount);
+    assert.deepEqual(await outbox.verify(), { ok: true, entries: 3, firstSeq: 3, lastSeq: 5 });
+    assert.equal(await deleteSentBefore(home, 30), 0);
+    await outbox.append(batch(60, 60));
+    assert.deepEqual(await outbox.verify(), { ok: true, entries: 4, firstSeq: 3, lastSeq: 6 });
+  });
+
+  it("finds a request that was sent late, by its time in a batch and by the id of a body", async () => {
+    const outbox = createOutbox(home);
+    for (const each of [batch(50, 50), batch(60, 20), batch(70, 70)]) await outbox.append(each);
+    assert.equal(await deleteSentBefore(home, 30), 2);
+    assert.deepEqual(await seqs(), [3]);
+    const body = { ...item(80), kind: "body" as const, requestIds: [uuidV7(75, new Uint8Array(10))] };
+    await outbox.append(body);
+    assert.equal(await deleteSentBefore(home, 72), 1);
+    assert.deepEqual(await seqs(), [4]);
+    assert.equal(await deleteSentBefore(home, 76), 1);
+    assert.deepEqual(files(), []);
+    await outbox.append(batch(90, 90));
+    assert.deepEqual(await outbox.verify(), { ok: true, entries: 1, firstSeq: 1, lastSeq: 1 });
+  });
+
+  it("reads no time in a text, and deletes an entry that can't be read", async () => {
+    const outbox = createOutbox(home);
+    await outbox.append(batch(50, 50, '"requested_at":"1970-01-01T00:00:00.001Z"'));
+    assert.equal(await deleteSentBefore(home, 30), 0);
+    appendFileSync(path("outbox-000001.jsonl"), "no entry\n");
+    assert.equal(await deleteSentBefore(home, 30), 2);
+    assert.equal(await deleteSentBefore(join(home, "without-an-outbox"), 30), 0);
   });
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { createOutbox } from "../../../adapters/outbox/create-outbox.ts";
 import { noon, sampleRecord } from "../../daemon/store/sample-records.rig.ts";
 import { createSampleHome, runWords } from "../run-command.rig.ts";
 
@@ -97,8 +98,14 @@ describe("meter prune, wipe, project and bodies sweep", () => {
       ["misc", 2],
       ["web", 1],
     ]);
+    const outbox = createOutbox(sample.home);
+    for (const at of [noon - 9 * day, noon + 2 * day]) {
+      const what = { kind: "metadata", origin: "https://cloud", projects: ["misc"], requestIds: [] } as const;
+      await outbox.append({ ...what, at, fields: [], payload: "{}" });
+    }
     const { code, stdout } = await meter(...words, "--yes");
     assert.equal(code, 0);
+    assert.deepEqual(await outbox.verify(), { ok: true, entries: 1, firstSeq: 2, lastSeq: 2 });
     assert.match(stdout, /^Deleted 1 request and 1 captured body\. The database is \d+\.\d MiB smaller\.\n$/);
     assert.deepEqual((await projects()).toSorted(), [
       ["misc", 1],

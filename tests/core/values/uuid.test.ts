@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { isUuid, uuidV7 } from "../../../core/values/uuid.ts";
+import { isUuid, timeOfUuidV7, uuidV7 } from "../../../core/values/uuid.ts";
+
+describe("timeOfUuidV7()", () => {
+  it("returns the time that the id was made with", () => {
+    for (const time of [0, 1_800_000_000_123, 2 ** 48 - 1]) {
+      assert.equal(timeOfUuidV7(uuidV7(time, new Uint8Array(10))), time);
+    }
+  });
+});
 
 describe("uuidV7()", () => {
   it("lays out time, version, variant and randomness as RFC 9562 says", () => {
