@@ -98,8 +98,6 @@ export async function runPostgresPowerLoss(
       await inspectCut(target, recording, must).catch((cause: unknown) => {
         throw new Error(`cut ${n} after write ${place}`, { cause });
       });
-      // A database is 50 MB.
-      rmSync(target, { recursive: true });
       kept += must.length;
       sentAgain += recording.batches.length - must.filter(({ kind }) => kind === "batch").length;
       if ((n + 1) % 20 === 0) tell(`${n + 1} cuts of PostgreSQL; nothing confirmed is missing`);
