@@ -17,8 +17,8 @@ export function forecastBudget(each: BudgetState, sum: BudgetSum, now: Millis): 
   const { from, to } = currentBounds(each, now);
   if (to === null) return null;
   const elapsedMs = now - from;
-  const used = totalUsed(each.active, usedSince(sum, from), from, now);
-  const { calls } = callsSince(sum, from);
+  const used = totalUsed(each.active, usedSince(sum, from, now), from, now);
+  const { calls } = callsSince(sum, from, now);
   if (elapsedMs < (to - from) * MIN_ELAPSED_PART || calls < MIN_CALLS || used <= 0n) return null;
   const left = each.active.budget.limit - used;
   if (left <= 0n) return now;

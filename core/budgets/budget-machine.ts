@@ -24,6 +24,7 @@ import {
   GUARD_TRIPPED,
   heldBy,
   type SumPart,
+  stoppedUntil,
   usedSince,
 } from "./budget-state.ts";
 import { totalUsed } from "./fleet-share.ts";
@@ -382,11 +383,12 @@ function refuseCall(
 }
 
 function trip(each: BudgetState, key: string, now: Millis, effects: BudgetEffect[]): BudgetState {
-  const { name, coolDownMs, limit } = each.active.budget;
+  const { budget } = each.active;
+  const { name, coolDownMs, limit } = budget;
   const sum = each.sums[key] ?? EMPTY_SUM;
-  if (coolDownMs === null || (sum.trippedUntil !== null && sum.trippedUntil > now)) return each;
+  if (coolDownMs === null || stoppedUntil(budget, sum, now) !== null) return each;
   const until = now + coolDownMs;
-  const used = usedSince(sum, currentBounds(each, now).from) + sum.inFlight;
+  const used = usedSince(sum, currentBounds(each, now).from, now) + sum.inFlight;
   effects.push({ kind: "trip_guard", budget: name, key, limit, used, until });
   return withSum(each, key, { ...sum, trippedUntil: until });
 }
@@ -401,14 +403,35 @@ function endCalls(state: BudgetsState, isEnded: (call: CallInFlight) => boolean,
 }
 
 function passTime(state: BudgetsState, _event: unknown, now: Millis): BudgetsStep {
-  // A call from the future was admitted before the clock was set back.
   const { state: current, effects } = endCalls(
-    state,
-    ({ at }) => Math.abs(now - at) > RESERVATION_TIMEOUT_MS,
+    withinLengths(state, now),
+    ({ at }) => now - at > RESERVATION_TIMEOUT_MS,
     now,
   );
   const all = [...effects];
   return check(advance(current, now, all), now, all, { withForecast: true });
+}
+
+/**
+ * Ends no later than their lengths from now what began before the clock was set back: calls in flight, and the cool-downs of guards.
+ */
+function withinLengths(state: BudgetsState, now: Millis): BudgetsState {
+  const isAhead = state.calls.some(({ at }) => at > now);
+  const calls = isAhead
+    ? state.calls.map((call) => (call.at > now ? { ...call, at: now } : call))
+    : state.calls;
+  let isChanged = isAhead;
+  const budgets = state.budgets.map((each) => {
+    let next = each;
+    if (each.active.budget.coolDownMs === null) return each;
+    for (const [key, sum] of Object.entries(each.sums)) {
+      const trippedUntil = stoppedUntil(each.active.budget, sum, now) ?? sum.trippedUntil;
+      if (trippedUntil !== sum.trippedUntil) next = withSum(next, key, { ...sum, trippedUntil });
+    }
+    if (next !== each) isChanged = true;
+    return next;
+  });
+  return isChanged ? { budgets, calls } : state;
 }
 
 /** Moves every budget to the period that contains the time. */
@@ -472,7 +495,7 @@ function checkSum(
   const { budget } = each.active;
   const sum = each.sums[key] as BudgetSum;
   const bounds = currentBounds(each, now);
-  const used = totalUsed(each.active, usedSince(sum, bounds.from), bounds.from, now);
+  const used = totalUsed(each.active, usedSince(sum, bounds.from, now), bounds.from, now);
   if (budget.coolDownMs !== null) return used > budget.limit ? trip(each, key, now, effects) : each;
   if (used <= 0n) return each;
   const { name, limit } = budget;

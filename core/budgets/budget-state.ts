@@ -97,20 +97,37 @@ export function currentBounds({ active, bounds }: BudgetState, now: Millis): Per
   return budgetPeriod(active.budget, now);
 }
 
-/** Returns what was used since a time. */
-export function usedSince({ parts, from, used }: BudgetSum, since: Millis): bigint {
-  if (since === from) return used;
+/**
+ * Returns until when a rate guard stops calls; null if it does not. That is at most a cool-down from now, also if the clock was set
+ * back since it began.
+ */
+export function stoppedUntil(
+  { coolDownMs }: Budget,
+  { trippedUntil }: BudgetSum,
+  now: Millis,
+): Millis | null {
+  if (coolDownMs === null || trippedUntil === null || trippedUntil <= now) return null;
+  return Math.min(trippedUntil, now + coolDownMs);
+}
+
+/** Returns what was used since a time. What began after now was recorded before the clock was set back, and does not count. */
+export function usedSince({ parts, from, used }: BudgetSum, since: Millis, now: Millis): bigint {
+  if (since === from && (parts.at(-1)?.at ?? 0) <= now) return used;
   let total = 0n;
-  for (const part of parts) if (part.at >= since) total += part.used;
+  for (const part of parts) if (part.at >= since && part.at <= now) total += part.used;
   return total;
 }
 
 /** Returns the number of calls of a sum since a time, and how many of them have unknown use. */
-export function callsSince({ parts }: BudgetSum, since: Millis): { calls: number; unknown: number } {
+export function callsSince(
+  { parts }: BudgetSum,
+  since: Millis,
+  now: Millis,
+): { calls: number; unknown: number } {
   let calls = 0;
   let unknown = 0;
   for (const part of parts) {
-    if (part.at < since) continue;
+    if (part.at < since || part.at > now) continue;
     calls += part.calls;
     unknown += part.unknown;
   }
@@ -163,9 +180,9 @@ export function roomAt(
 ): Millis | null {
   const { period, limit } = active.budget;
   if (period.kind !== "rolling") return to;
-  let left = usedSince(sum, from) + inFlight;
+  let left = usedSince(sum, from, now) + inFlight;
   for (const part of sum.parts) {
-    if (part.at < from) continue;
+    if (part.at < from || part.at > now) continue;
     left -= part.used;
     if (left < limit) return part.at + rollingStepMs(period.lengthMs) + period.lengthMs;
   }

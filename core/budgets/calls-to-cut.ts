@@ -7,6 +7,7 @@ import {
   heldBy,
   inFlightSince,
   roomAt,
+  stoppedUntil,
   usedSince,
 } from "./budget-state.ts";
 import { isBlocking } from "./decide-call.ts";
@@ -39,8 +40,8 @@ export function callsToCut(state: BudgetsState, now: Millis): readonly CallToCut
       if (held === null) continue;
       // A call in flight always has a sum.
       const sum = each.sums[held.key] as BudgetSum;
-      const tripped = sum.trippedUntil !== null && sum.trippedUntil > now ? sum.trippedUntil : null;
-      const spent = totalUsed(each.active, usedSince(sum, bounds.from), bounds.from, now);
+      const tripped = stoppedUntil(budget, sum, now);
+      const spent = totalUsed(each.active, usedSince(sum, bounds.from, now), bounds.from, now);
       if (tripped === null && spent < budget.limit) continue;
       const inFlight = inFlightSince(state, each, held.key, sum, bounds.from);
       const periodEnd = tripped ?? roomAt(each, sum, bounds, inFlight, now);

@@ -17,6 +17,7 @@ import {
   EMPTY_SUM,
   inFlightSince,
   roomAt,
+  stoppedUntil,
   usedSince,
 } from "./budget-state.ts";
 import { isOutdated, totalUsed } from "./fleet-share.ts";
@@ -125,11 +126,11 @@ function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: 
   const key = sumKey(budget, call.facts);
   const sum = each.sums[key] ?? EMPTY_SUM;
   const bounds = currentBounds(each, now);
-  const spent = totalUsed(each.active, usedSince(sum, bounds.from), bounds.from, now);
+  const spent = totalUsed(each.active, usedSince(sum, bounds.from, now), bounds.from, now);
   const inFlight = inFlightSince(state, each, key, sum, bounds.from);
   const reason = budget.coolDownMs === null ? "amount" : "rate";
-  if (sum.trippedUntil !== null && sum.trippedUntil > now)
-    return refuse(budget, "rate", spent, inFlight, sum.trippedUntil, now);
+  const stopped = stoppedUntil(budget, sum, now);
+  if (stopped !== null) return refuse(budget, "rate", spent, inFlight, stopped, now);
   const roomOf = () => roomAt(each, sum, bounds, inFlight, now);
   if (spent + inFlight >= budget.limit) return refuse(budget, reason, spent, inFlight, roomOf(), now);
   // What is known leaves room, but the spend of other machines is not known any more.

@@ -5,6 +5,7 @@ import {
   type BudgetsState,
   currentBounds,
   inFlightSince,
+  stoppedUntil,
   usedSince,
 } from "./budget-state.ts";
 import { isBlocking } from "./decide-call.ts";
@@ -66,8 +67,8 @@ function roomOf(state: BudgetsState, each: BudgetState, now: Millis): bigint {
   const { from } = currentBounds(each, now);
   let room = budget.limit - totalUsed(each.active, 0n, from, now);
   for (const [key, sum] of sums) {
-    if (sum.trippedUntil !== null && sum.trippedUntil > now) return 0n;
-    const used = totalUsed(each.active, usedSince(sum, from), from, now);
+    if (stoppedUntil(budget, sum, now) !== null) return 0n;
+    const used = totalUsed(each.active, usedSince(sum, from, now), from, now);
     const left = budget.limit - used - inFlightSince(state, each, key, sum, from);
     if (left < room) room = left;
   }

@@ -8,6 +8,7 @@ import {
   currentBounds,
   EMPTY_SUM,
   inFlightSince,
+  stoppedUntil,
   usedSince,
 } from "../../core/budgets/budget-state.ts";
 import { formatBudgetAmount, usedPercent } from "../../core/budgets/describe-budget.ts";
@@ -105,10 +106,11 @@ function toView(
 ): Omit<BudgetView, "let_through" | "cut_calls"> {
   const { budget, liftedUntil } = each.active;
   const bounds = currentBounds(each, now);
-  const [key, sum] = largestSum(each, bounds.from);
-  const spent = totalUsed(each.active, usedSince(sum, bounds.from), bounds.from, now);
-  const { calls, unknown } = callsSince(sum, bounds.from);
+  const [key, sum] = largestSum(each, bounds.from, now);
+  const spent = totalUsed(each.active, usedSince(sum, bounds.from, now), bounds.from, now);
+  const { calls, unknown } = callsSince(sum, bounds.from, now);
   const goneAt = each.isKnown && spent < budget.limit ? forecastBudget(each, sum, now) : null;
+  const stopped = stoppedUntil(budget, sum, now);
   const isGone = goneAt !== null && bounds.to !== null && goneAt < bounds.to;
   return {
     name: budget.name,
@@ -127,8 +129,7 @@ function toView(
     period_to: bounds.to === null ? null : formatInstant(bounds.to),
     gone_at: isGone ? formatInstant(goneAt) : null,
     lifted_until: liftedUntil !== null && liftedUntil > now ? formatInstant(liftedUntil) : null,
-    tripped_until:
-      sum.trippedUntil !== null && sum.trippedUntil > now ? formatInstant(sum.trippedUntil) : null,
+    tripped_until: stopped === null ? null : formatInstant(stopped),
     fleet: toFleetView(each.active),
     session: budget.period.kind === "session" && key !== "" ? key : null,
   };
@@ -145,10 +146,11 @@ function toFleetView({ fleet }: ActiveBudget): FleetView | null {
   return { workspace, address, subject, elsewhere: `${elsewhere}`, stated_at: formatInstant(statedAt) };
 }
 
-function largestSum({ sums }: BudgetState, from: Millis): [key: string, sum: BudgetSum] {
+function largestSum({ sums }: BudgetState, from: Millis, now: Millis): [key: string, sum: BudgetSum] {
   let largest: [string, BudgetSum] = ["", EMPTY_SUM];
   for (const entry of Object.entries(sums))
-    if (largest[1] === EMPTY_SUM || usedSince(entry[1], from) > usedSince(largest[1], from)) largest = entry;
+    if (largest[1] === EMPTY_SUM || usedSince(entry[1], from, now) > usedSince(largest[1], from, now))
+      largest = entry;
   return largest;
 }
 
@@ -162,7 +164,7 @@ function statusOf(
   if (isPaused) return "paused";
   if (!isKnown) return "unknown";
   if (liftedUntil !== null && liftedUntil > now) return "lifted";
-  if (sum.trippedUntil !== null && sum.trippedUntil > now) return "tripped";
+  if (stoppedUntil(budget, sum, now) !== null) return "tripped";
   if (spent >= budget.limit) return "exceeded";
   if (active.fleet !== undefined && isOutdated(active.fleet, now)) return "outdated";
   const [first = 100] = budget.thresholds;

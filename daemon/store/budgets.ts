@@ -8,7 +8,7 @@ import {
   usedOf,
 } from "../../core/budgets/budget.ts";
 import { MAX_BUDGET_SESSIONS } from "../../core/budgets/budget-machine.ts";
-import { type PeriodBounds, rollingStepMs } from "../../core/budgets/budget-period.ts";
+import { budgetPeriod, type PeriodBounds, rollingStepMs } from "../../core/budgets/budget-period.ts";
 import type { SumPart } from "../../core/budgets/budget-state.ts";
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
@@ -165,7 +165,7 @@ const forgetWarnings = (state: SqliteConnection, name: string): void =>
 function saveWarnings(connection: SqliteConnection, warnings: readonly StoredWarning[]): void {
   const insert = connection.prepare(
     `INSERT INTO budget_warnings (name, sum_key, threshold, limit_amount, fired_at) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (name, sum_key, threshold, limit_amount) DO UPDATE SET fired_at = max(fired_at, excluded.fired_at)`,
+     ON CONFLICT (name, sum_key, threshold, limit_amount) DO UPDATE SET fired_at = excluded.fired_at`,
   );
   for (const { budget, key, threshold, limit, at } of warnings)
     insert.run([budget, key, threshold, `${limit}`, at]);
@@ -209,11 +209,12 @@ type PartRow = SumRow & { readonly part: Millis };
 function sumCalls(
   reads: SqliteConnection,
   budget: Budget,
-  { from }: PeriodBounds,
+  bounds: PeriodBounds,
   key: string | null,
   place: CallFacts,
 ): StoredSum[] {
   const { period, scope, unit } = budget;
+  const { from } = bounds;
   const span: Span = { from, to: Number.POSITIVE_INFINITY };
   const isSession = period.kind === "session";
   const query: SumQuery = {
@@ -232,11 +233,30 @@ function sumCalls(
     const parts = rows.map((row) => ({ ...row, part: grid.from + row.bucket * grid.widthMs }));
     return collectSums(budget, parts, place);
   }
-  const rows = inUsageSnapshot(reads, (usage) =>
-    partsOfQuery(usage, span, query).flatMap((part) => sumPart(usage, part, query)),
+  const parts = inUsageSnapshot(reads, (usage) =>
+    periodsFrom(reads, budget, bounds).flatMap((own) =>
+      partsOfQuery(usage, own, query)
+        .flatMap((part) => sumPart(usage, part, query))
+        .map((row) => ({ ...row, part: own.from })),
+    ),
   );
-  const parts = rows.map((row) => ({ ...row, part: from }));
   return collectSums(budget, parts, place);
+}
+
+/** Returns the period, and later ones that have records: those of calls from before the clock was set back. */
+function periodsFrom(reads: SqliteConnection, budget: Budget, { from, to }: PeriodBounds): Span[] {
+  const periods: Span[] = [{ from, to: to ?? Number.POSITIVE_INFINITY }];
+  const findNext = reads.prepare<{ at: Millis | null }>(
+    "SELECT min(requested_at) AS at FROM requests WHERE requested_at >= ?",
+  );
+  for (let end = to; end !== null; ) {
+    const at = findNext.get([end])?.at ?? null;
+    if (at === null) break;
+    const next = budgetPeriod(budget, at);
+    periods.push({ from: next.from, to: next.to ?? Number.POSITIVE_INFINITY });
+    end = next.to;
+  }
+  return periods;
 }
 
 /** The condition on sessions: one of them, or those that may continue, which are held. */

@@ -51,7 +51,7 @@ const sumOf = (state: BudgetsState, key = "", at = 0) => state.budgets[at]?.sums
 const spentOf = (state: BudgetsState, now = NOON, key = "", at = 0): bigint => {
   const each = state.budgets[at] as BudgetState;
   const sum = each.sums[key];
-  return sum === undefined ? 0n : usedSince(sum, budgetPeriod(each.active.budget, now).from);
+  return sum === undefined ? 0n : usedSince(sum, budgetPeriod(each.active.budget, now).from, now);
 };
 
 describe("budgetTransition()", () => {
@@ -112,7 +112,7 @@ describe("budgetTransition()", () => {
       NOON,
     );
     const sum = sumOf(state);
-    assert.deepEqual(sum && callsSince(sum, 0), { calls: 2, unknown: 1 });
+    assert.deepEqual(sum && callsSince(sum, 0, NOON), { calls: 2, unknown: 1 });
   });
 
   it("moves a changed record from what it was to what it is", () => {
@@ -469,7 +469,7 @@ describe("budgets that block", () => {
             );
             const used = own.reduce((total, { costPicoUsd }) => total + (costPicoUsd ?? 0n), 0n);
             assert.equal(spentOf(state, now, key, at), used);
-            assert.equal(callsSince(sum, from).calls, own.length);
+            assert.equal(callsSince(sum, from, now).calls, own.length);
           }
         }
       }),
@@ -491,11 +491,70 @@ describe("budgets that block", () => {
         for (const [key, sum] of Object.entries(sums)) {
           const own = records.filter(({ facts }) => facts.session === key);
           const used = own.reduce((total, { costPicoUsd }) => total + (costPicoUsd ?? 0n), 0n);
-          assert.equal(usedSince(sum, 0), used, key);
+          assert.equal(usedSince(sum, 0, NOON), used, key);
           assert.ok(used <= 2n * USD, key);
         }
       }),
       { numRuns: 15 },
+    );
+  });
+
+  // Planted: `usedSince()` without `part.at <= now`, `passTime()` without `withinLengths()`.
+  it("refuse calls for no longer than the period or the cool-down after the clock is set back", () => {
+    const guard = budgetOf({
+      ...{ unit: "requests", limit: 2n, coolDownMs: 10 * 60_000 },
+      period: { kind: "rolling", lengthMs: 60_000 },
+    });
+    const window = { ...guard, name: "window", coolDownMs: null };
+    const begun = fc.array(
+      fc.record({ kind: fc.constantFrom("booked", "in flight"), afterMs: fc.nat(30_000) }),
+      {
+        ...{ minLength: 1, maxLength: 12 },
+      },
+    );
+    fc.assert(
+      fc.property(begun, fc.nat(3 * DAY), fc.boolean(), fc.nat(60_000), (all, backMs, isRead, waitMs) => {
+        let now = NOON;
+        let state = stateOf([guard, window], now);
+        const records: BookedCall[] = [];
+        const send = (event: BudgetEvent) => {
+          const step = budgetTransition(state, event, now);
+          state = step.state;
+          for (const effect of step.effects) {
+            if (effect.kind !== "load_sums") continue;
+            const sums = storedSums(guard, effect.key, records, now);
+            send({ kind: "sums_loaded", budget: effect.budget, key: effect.key, sums });
+          }
+        };
+        for (const [id, { kind, afterMs }] of all.entries()) {
+          now += afterMs;
+          const record = { ...cents(1), at: now, facts: metered };
+          if (kind === "booked") records.push(record);
+          send(kind === "booked" ? booked(cents(1), now) : admitted(`${id}`, cents(1)));
+          send({ kind: "call_refused", budget: "daily", facts: metered });
+        }
+        const stepped = now - backMs;
+        now = stepped + Math.min(waitMs, backMs);
+        send(passed);
+        if (isRead) send({ kind: "sums_lost" });
+        const decide = (name: string) => {
+          const own = {
+            ...state,
+            budgets: state.budgets.filter(({ active }) => active.budget.name === name),
+          };
+          return decideCall(own, { facts: metered, bound: cents(1), isFinal: true }, now);
+        };
+        const allowedAt = { daily: now + 10 * 60_000, window: now + 61_001 };
+        for (const [name, at] of Object.entries(allowedAt)) {
+          const decision = decide(name);
+          if (decision.kind === "refuse") assert.ok((decision.periodEnd ?? now) <= at, name);
+        }
+        for (; now <= allowedAt.window; now += 1_000) send(passed);
+        assert.equal(decide("window").kind, "allow");
+        for (; now <= allowedAt.daily; now += 1_000) send(passed);
+        assert.equal(decide("daily").kind, "allow");
+      }),
+      { numRuns: 100 },
     );
   });
 

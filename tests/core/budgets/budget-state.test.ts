@@ -9,6 +9,7 @@ import {
   heldBy,
   inFlightSince,
   roomAt,
+  stoppedUntil,
   usedSince,
 } from "../../../core/budgets/budget-state.ts";
 import { admitted, apply, budgetOf, cents, metered, NOON, stateOf } from "./budgets.rig.ts";
@@ -41,16 +42,42 @@ describe("currentBounds()", () => {
 describe("usedSince()", () => {
   it("adds up the parts from a time on", () => {
     assert.deepEqual(
-      [0, 10, 11, 21].map((since) => usedSince(sum, since)),
+      [0, 10, 11, 21].map((since) => usedSince(sum, since, NOON)),
       [10n, 9n, 5n, 0n],
     );
+  });
+
+  it("leaves out what began after now", () => {
+    assert.deepEqual(
+      [0, 10].map((since) => usedSince(sum, since, 19)),
+      [5n, 4n],
+    );
+    assert.equal(usedSince(EMPTY_SUM, 0, 0), 0n);
   });
 });
 
 describe("callsSince()", () => {
   it("counts the calls from a time on, and those of unknown use", () => {
-    assert.deepEqual(callsSince(sum, 0), { calls: 6, unknown: 1 });
-    assert.deepEqual(callsSince(sum, 11), { calls: 2, unknown: 0 });
+    assert.deepEqual(callsSince(sum, 0, NOON), { calls: 6, unknown: 1 });
+    assert.deepEqual(callsSince(sum, 11, NOON), { calls: 2, unknown: 0 });
+    assert.deepEqual(callsSince(sum, 0, 19), { calls: 4, unknown: 1 });
+  });
+});
+
+describe("stoppedUntil()", () => {
+  const guard = budgetOf({ period: hourly, coolDownMs: MINUTE });
+  const stopped = (trippedUntil: number | null, budget = guard) =>
+    stoppedUntil(budget, { ...EMPTY_SUM, trippedUntil }, NOON);
+
+  it("is the end of a cool-down that is not over", () => {
+    assert.equal(stopped(NOON + 1), NOON + 1);
+    assert.equal(stopped(NOON), null);
+    assert.equal(stopped(null), null);
+    assert.equal(stopped(NOON + 1, budgetOf()), null);
+  });
+
+  it("is at most a cool-down from now", () => {
+    assert.equal(stopped(NOON + DAY), NOON + MINUTE);
   });
 });
 
@@ -129,6 +156,8 @@ describe("roomAt()", () => {
       part(NOON - 30 * MINUTE, 4),
       part(NOON - 20 * MINUTE, 5),
       part(NOON - 10 * MINUTE, 6),
+      // From before the clock was set back.
+      part(NOON + DAY, 9),
     ];
     assert.equal(roomOf(hourly, parts), NOON - 20 * MINUTE + MINUTE + HOUR);
     assert.equal(roomOf(hourly, parts, 5n), NOON - 10 * MINUTE + MINUTE + HOUR);

@@ -18,7 +18,7 @@ const sumOf = ({ budgets }: BudgetsState) => budgets[0]?.sums[""];
 const spentOf = (state: BudgetsState, now = NOON): bigint => {
   const { active } = state.budgets[0] as BudgetState;
   const sum = sumOf(state);
-  return sum === undefined ? 0n : usedSince(sum, budgetPeriod(active.budget, now).from);
+  return sum === undefined ? 0n : usedSince(sum, budgetPeriod(active.budget, now).from, now);
 };
 
 describe("the sums of budgetTransition()", () => {
@@ -64,6 +64,7 @@ describe("the sums of budgetTransition()", () => {
       sumOf(state)?.parts.map(({ at }) => at),
       [midnight],
     );
+    assert.equal(spentOf(state), 0n);
     assert.equal(spentOf(apply(state, [passed], midnight).state, midnight), (5n * USD) / 100n);
   });
 

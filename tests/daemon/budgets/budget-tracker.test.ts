@@ -51,7 +51,7 @@ function spentOf(tracker: BudgetTracker, name = "daily", key = ""): bigint | nul
   const each = tracker.state().budgets.find(({ active }) => active.budget.name === name);
   if (each === undefined || !each.isKnown) return null;
   const sum = each.sums[key];
-  return sum === undefined ? 0n : usedSince(sum, budgetPeriod(each.active.budget, noon).from);
+  return sum === undefined ? 0n : usedSince(sum, budgetPeriod(each.active.budget, noon).from, noon);
 }
 
 describe("createBudgetTracker()", () => {
@@ -85,7 +85,7 @@ describe("createBudgetTracker()", () => {
       assert.equal(spentOf(tracker, "plan"), cents(4).costPicoUsd);
       assert.equal(spentOf(tracker, "calls"), 5n);
       const sum = tracker.state().budgets[0]?.sums[""];
-      assert.deepEqual(sum && callsSince(sum, 0), { calls: 4, unknown: 2 });
+      assert.deepEqual(sum && callsSince(sum, 0, noon), { calls: 4, unknown: 2 });
       tracker.stop();
     }));
 
@@ -374,8 +374,9 @@ function compareWithRecords(tracker: BudgetTracker, store: Store): void {
           (budget.unit === "requests" ? 1n : BigInt(count.reduce<number>((sum, n) => sum + (n ?? 0), 0)))
         );
       }, 0n);
-      const usedOf = (all: typeof sums) => (all[key] === undefined ? 0n : usedSince(all[key], from));
-      const callsOf = (all: typeof sums) => (all[key] === undefined ? 0 : callsSince(all[key], from).calls);
+      const usedOf = (all: typeof sums) => (all[key] === undefined ? 0n : usedSince(all[key], from, noon));
+      const callsOf = (all: typeof sums) =>
+        all[key] === undefined ? 0 : callsSince(all[key], from, noon).calls;
       assert.deepEqual([usedOf(sums), usedOf(others)], [used, used], `${budget.name} ${key}`);
       assert.deepEqual(
         [callsOf(sums), callsOf(others)],
