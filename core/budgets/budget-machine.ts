@@ -35,6 +35,8 @@ export interface LoadedSum {
   readonly key: string;
   readonly parts: readonly SumPart[];
   readonly fired: readonly FiredWarning[];
+  /** When the latest call of the session began. Absent: its parts say it. */
+  readonly lastAt?: Millis;
 }
 
 /** The events of the machine. */
@@ -236,9 +238,8 @@ function loadSums(
     if (sums.length >= MAX_BUDGET_SESSIONS && !sums.some((one) => one.key === known))
       effects.push({ kind: "load_sums", budget: name, key: known, from: 0 });
   }
-  for (const { key: of, parts, fired } of sums) {
+  for (const { key: of, parts, fired, lastAt = parts.at(-1)?.at ?? 0 } of sums) {
     const known = each.sums[of] ?? EMPTY_SUM;
-    const lastAt = parts.at(-1)?.at ?? 0;
     const touchedAt = Math.max(known.touchedAt, lastAt);
     const trippedUntil = endOfCoolDown(each.active.budget, known, fired, now);
     const all = { ...known, parts, fired: mergeFired(known.fired, fired), trippedUntil, touchedAt };
@@ -377,7 +378,11 @@ function refuseCall(
   if (each === undefined || !each.isKnown || matchesScope(each.active.budget, facts) !== true)
     return { state, effects: [] };
   const effects: BudgetEffect[] = [];
-  const tripped = trip(each, sumKey(each.active.budget, facts), now, effects);
+  const key = sumKey(each.active.budget, facts);
+  // The session goes on, although no call of it is counted.
+  const sum = key === "" ? undefined : each.sums[key];
+  const touched = sum === undefined ? each : withSum(each, key, { ...sum, touchedAt: now });
+  const tripped = trip(touched, key, now, effects);
   if (tripped === each) return { state, effects };
   return { state: { ...state, budgets: state.budgets.with(at, tripped) }, effects };
 }

@@ -90,7 +90,16 @@ async function readNow(ports: ApiPorts, sessionId: string | null, withDetail: bo
     last_hour: await sumSince(now - HOUR_MS),
     session: session === null ? null : toSums(session.usage),
     limits: readLimitViews(longWindowsOf(store.limits), now),
-    budgets: nearBudgets(budgetViews(ports.budgets?.tracker.state() ?? initialBudgetsState, [], now)),
+    budgets: nearBudgets(
+      budgetViews(
+        ports.budgets?.tracker.state() ?? initialBudgetsState,
+        [],
+        now,
+        undefined,
+        undefined,
+        isId ? sessionId : null,
+      ),
+    ),
     calls_in_flight: calls.length,
     detail: withDetail
       ? {

@@ -15,7 +15,7 @@ import { formatBudgetAmount, usedPercent } from "../../core/budgets/describe-bud
 import { isOutdated, totalUsed } from "../../core/budgets/fleet-share.ts";
 import type { LetThroughCounts } from "../../core/budgets/let-through.ts";
 import { type BudgetInput, toBudgetInput } from "../../core/budgets/parse-budget.ts";
-import type { Millis } from "../../core/values/time.ts";
+import { HOUR_MS, type Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 
 /**
@@ -83,16 +83,23 @@ export interface FleetView {
   readonly stated_at: string;
 }
 
-/** Returns the views of all budgets. `letThrough` has the calls that each could not decide on, `cutCalls` those that it ended. */
+/** A session that made no call for this time is not shown with its budget, because it may have ended. In milliseconds. */
+export const SESSION_SHOWN_MS = HOUR_MS;
+
+/**
+ * Returns the views of all budgets. `letThrough` has the calls that each could not decide on, `cutCalls` those that it ended. A budget of
+ * each session is shown as `session` has used it, or else as that one of the last hour that used most.
+ */
 export function budgetViews(
   state: BudgetsState,
   configured: readonly Budget[],
   now: Millis,
   letThrough: ReadonlyMap<string, LetThroughCounts> = new Map(),
   cutCalls: ReadonlyMap<string, number> = new Map(),
+  session: string | null = null,
 ): readonly BudgetView[] {
   return state.budgets.map((each) => ({
-    ...toView(state, each, configured, now),
+    ...toView(state, each, configured, now, session),
     let_through: letThrough.get(each.active.budget.name) ?? {},
     cut_calls: cutCalls.get(each.active.budget.name) ?? 0,
   }));
@@ -103,10 +110,11 @@ function toView(
   each: BudgetState,
   configured: readonly Budget[],
   now: Millis,
+  session: string | null,
 ): Omit<BudgetView, "let_through" | "cut_calls"> {
   const { budget, liftedUntil } = each.active;
   const bounds = currentBounds(each, now);
-  const [key, sum] = largestSum(each, bounds.from, now);
+  const [key, sum] = shownSum(each, bounds.from, now, session);
   const spent = totalUsed(each.active, usedSince(sum, bounds.from, now), bounds.from, now);
   const { calls, unknown } = callsSince(sum, bounds.from, now);
   const goneAt = each.isKnown && spent < budget.limit ? forecastBudget(each, sum, now) : null;
@@ -146,13 +154,27 @@ function toFleetView({ fleet }: ActiveBudget): FleetView | null {
   return { workspace, address, subject, elsewhere: `${elsewhere}`, stated_at: formatInstant(statedAt) };
 }
 
-function largestSum({ sums }: BudgetState, from: Millis, now: Millis): [key: string, sum: BudgetSum] {
+/** Returns the sum that is shown, with its key: of a period `session`, that of one session, or an empty one. */
+function shownSum(
+  { sums }: BudgetState,
+  from: Millis,
+  now: Millis,
+  session: string | null,
+): [key: string, sum: BudgetSum] {
+  const own = session === null ? undefined : sums[session];
+  if (session !== null && own !== undefined) return [session, own];
   let largest: [string, BudgetSum] = ["", EMPTY_SUM];
-  for (const entry of Object.entries(sums))
-    if (largest[1] === EMPTY_SUM || usedSince(entry[1], from, now) > usedSince(largest[1], from, now))
-      largest = entry;
+  for (const [key, sum] of Object.entries(sums)) {
+    if (key !== "" && !mayContinue(sum, now)) continue;
+    if (largest[1] === EMPTY_SUM || usedSince(sum, from, now) > usedSince(largest[1], from, now))
+      largest = [key, sum];
+  }
   return largest;
 }
+
+/** Whether a session has made a call lately. The clock may have been set back since. */
+const mayContinue = ({ touchedAt }: BudgetSum, now: Millis): boolean =>
+  Math.abs(now - touchedAt) <= SESSION_SHOWN_MS;
 
 function statusOf(
   { active, isKnown }: BudgetState,

@@ -217,6 +217,7 @@ function sumCalls(
   const { from } = bounds;
   const span: Span = { from, to: Number.POSITIVE_INFINITY };
   const isSession = period.kind === "session";
+  const sessions = isSession ? readSessions(reads, key) : new Map<string, Millis>();
   const query: SumQuery = {
     columns: [
       ...factColumns.filter((name) => name in scope).map((name) => FACT_COLUMNS[name]),
@@ -225,7 +226,7 @@ function sumCalls(
       ...(unit === "tokens" ? (["stated", "error_class"] as const) : []),
     ],
     filters: {},
-    where: [COUNTED, ...(isSession ? [ofSessions(key)] : namesOf(scope.session))],
+    where: [COUNTED, ...(isSession ? [ofSessions([...sessions.keys()])] : namesOf(scope.session))],
   };
   if (period.kind === "rolling") {
     const grid = { from, widthMs: rollingStepMs(period.lengthMs) };
@@ -240,7 +241,24 @@ function sumCalls(
         .map((row) => ({ ...row, part: own.from })),
     ),
   );
-  return collectSums(budget, parts, place);
+  return collectSums(budget, parts, place).map((sum) => ({ ...sum, ...lastOf(sessions, sum.key) }));
+}
+
+const lastOf = (sessions: ReadonlyMap<string, Millis>, key: string): Pick<StoredSum, "lastAt"> => {
+  const lastAt = sessions.get(key);
+  return lastAt === undefined ? {} : { lastAt };
+};
+
+/** Returns when the latest call of sessions began: of one, or of those that may continue, which are held. */
+function readSessions(reads: SqliteConnection, key: string | null): ReadonlyMap<string, Millis> {
+  const rows = reads
+    .prepare<{ id: string; at: Millis }>(
+      `SELECT session_id AS id, max(requested_at) AS at FROM requests
+       WHERE session_id ${key === null ? "IS NOT NULL" : "= ?"}
+       GROUP BY session_id ORDER BY at DESC LIMIT ${MAX_BUDGET_SESSIONS}`,
+    )
+    .all(key === null ? [] : [key]);
+  return new Map(rows.map(({ id, at }) => [id, at]));
 }
 
 /** Returns the period, and later ones that have records: those of calls from before the clock was set back. */
@@ -259,32 +277,17 @@ function periodsFrom(reads: SqliteConnection, budget: Budget, { from, to }: Peri
   return periods;
 }
 
-/** The condition on sessions: one of them, or those that may continue, which are held. */
-const ofSessions = (key: string | null): ColumnCondition => ({
+/** The condition on sessions, which finds them by their index. */
+const ofSessions = (names: readonly string[]): ColumnCondition => ({
   columns: ["session_id"],
-  sql: (column) =>
-    `${column("session_id")} ${
-      key === null
-        ? `IN (SELECT session_id FROM requests WHERE session_id IS NOT NULL
-             GROUP BY session_id ORDER BY max(requested_at) DESC LIMIT ${MAX_BUDGET_SESSIONS})`
-        : "= ?"
-    }`,
-  values: key === null ? [] : [key],
+  sql: (column) => `${column("session_id")} IN (SELECT value FROM json_each(?))`,
+  values: [JSON.stringify(names)],
   isIndexed: true,
 });
 
-/** The condition that finds the sessions of a scope by their index, if it has only whole names. */
+/** The condition on the sessions of a scope, if it has only whole names. */
 const namesOf = (sessions: readonly string[] = ["*"]): ColumnCondition[] =>
-  sessions.some((name) => name.endsWith("*"))
-    ? []
-    : [
-        {
-          columns: ["session_id"],
-          sql: (column) => `${column("session_id")} IN (SELECT value FROM json_each(?))`,
-          values: [JSON.stringify(sessions)],
-          isIndexed: true,
-        },
-      ];
+  sessions.some((name) => name.endsWith("*")) ? [] : [ofSessions(sessions)];
 
 /** Adds up the rows that a budget counts, by session and part. */
 function collectSums(budget: Budget, rows: readonly PartRow[], place: CallFacts): StoredSum[] {

@@ -123,7 +123,7 @@ function notesOf(view: BudgetView): string[] {
       ? []
       : [`ended ${formatQuantity(view.cut_calls, "call")} in flight since the daemon started.`]),
     ...(letThrough === "" ? [] : [`sent without a decision since the daemon started: ${letThrough}.`]),
-    ...(session === null ? [] : [`shows the session that used most, ${session}.`]),
+    ...(session === null ? [] : [`shows the session of the last hour that used most, ${session}.`]),
   ];
 }
 

@@ -26,6 +26,8 @@ export interface StoredSum {
   /** The session, or empty. */
   readonly key: string;
   readonly parts: readonly SumPart[];
+  /** Of a session: when its latest call began. */
+  readonly lastAt?: Millis;
 }
 
 /** A warning that was given. */

@@ -11,7 +11,11 @@ import { effectiveBilling } from "../../../core/values/billing.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import type { BudgetNotice } from "../../../daemon/budgets/budget-notice.ts";
 import { type BudgetTracker, createBudgetTracker } from "../../../daemon/budgets/budget-tracker.ts";
-import { budgetViews, describeBudgetTroubles } from "../../../daemon/budgets/budget-views.ts";
+import {
+  budgetViews,
+  describeBudgetTroubles,
+  SESSION_SHOWN_MS,
+} from "../../../daemon/budgets/budget-views.ts";
 import { readBudgetsState } from "../../../daemon/budgets/load-budgets.ts";
 import type { BudgetAction } from "../../../daemon/store/port/budgets.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
@@ -170,6 +174,32 @@ describe("createBudgetTracker()", () => {
       assert.deepEqual(describeBudgetTroubles(budgetViews(tracker.state(), [budget], noon)), [
         "A session has used up its budget each: $20.00 of $10.00. Its calls are refused. meter budget show each",
       ]);
+    }));
+
+  it("shows no session that made no call for an hour, unless it is asked for, also after a restart", () =>
+    withStore(async (store) => {
+      const budget = budgetOf({ name: "each", period: { kind: "session" }, atLimit: "block" });
+      const first = await track(store, [budget]);
+      first.add([
+        costing(2_000, { sessionId: "ended", requestedAt: noon - 2_000 }),
+        costing(900, { sessionId: "recent", requestedAt: noon }),
+      ]);
+      const later = noon + SESSION_SHOWN_MS - 1_000;
+      first.tracker.stop();
+      const { tracker, clock } = await track(store, [budget], later);
+      const shown = (session: string | null = null) => {
+        const [view] = budgetViews(tracker.state(), [budget], clock.now(), undefined, undefined, session);
+        return [view?.session, view?.used_percent, view?.status];
+      };
+      assert.deepEqual(shown(), ["recent", 90, "warning"]);
+      assert.deepEqual(shown("ended"), ["ended", 200, "exceeded"]);
+      assert.deepEqual(shown("unknown"), ["recent", 90, "warning"]);
+      assert.deepEqual(describeBudgetTroubles(budgetViews(tracker.state(), [budget], clock.now())), []);
+      clock.advance(1_001);
+      assert.deepEqual(shown(), [null, 0, "ok"]);
+      tracker.refused("each", { ...metered, session: "ended" });
+      assert.deepEqual(shown(), ["ended", 200, "exceeded"]);
+      tracker.stop();
     }));
 
   it("warns again for a budget that was removed and set again, and reads one whose stored warnings are damaged", () =>

@@ -83,7 +83,8 @@ const records = fc.array(
 );
 
 /** Sums the calls of a budget one by one. */
-function naiveSums(store: Store, ids: readonly string[], budget: Budget): StoredSum[] {
+function naiveSums(store: Store, all: readonly RequestRecord[], budget: Budget): StoredSum[] {
+  const ids = all.map(({ requestId }) => requestId);
   const bounds = budgetPeriod(budget, noon);
   const sums = new Map<string, Map<number, { used: bigint; calls: number; unknown: number }>>();
   for (const call of store.budgets.calls(ids)) {
@@ -103,6 +104,9 @@ function naiveSums(store: Store, ids: readonly string[], budget: Budget): Stored
   }
   return [...sums].map(([key, parts]) => ({
     key,
+    ...(budget.period.kind === "session" && {
+      lastAt: Math.max(...all.filter(({ sessionId }) => sessionId === key).map((each) => each.requestedAt)),
+    }),
     parts: [...parts].map(([at, part]) => ({ at, ...part })).sort((one, other) => one.at - other.at),
   }));
 }
@@ -121,12 +125,11 @@ describe("the sums of budgets", () => {
           if (hasRollups) store.rollups.buildSome(noon + 30 * DAY_MS);
           store.insertBatch({ records: all, bodies: [], coverage: [] });
           if (hasRollups) store.rollups.buildSome(noon + 30 * DAY_MS);
-          const ids = all.map(({ requestId }) => requestId);
           for (const budget of budgets) {
             const sums = store.budgets.sums(budget, budgetPeriod(budget, noon), null, place);
             assert.deepEqual(
               sorted(sums),
-              sorted(naiveSums(store, ids, budget)),
+              sorted(naiveSums(store, all, budget)),
               JSON.stringify(budget.scope),
             );
           }
