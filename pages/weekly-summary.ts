@@ -64,7 +64,10 @@ function figuresOf({ totals: json, compared, coverage }: UsageAnswer): Line[] {
     line(
       "Requests",
       formatCount(totals.requests),
-      totals.failed === 0 ? "none failed" : `${formatCount(totals.failed)} failed`,
+      [
+        totals.failed === 0 ? "none failed" : `${formatCount(totals.failed)} failed`,
+        ...(totals.blocked === 0 ? [] : [`${formatCount(totals.blocked)} refused by budgets`]),
+      ].join(", "),
     ),
     line(
       "Tokens",

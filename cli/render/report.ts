@@ -154,7 +154,13 @@ function costNotes(total: ReportRow): string[] {
 function requestNotes(total: ReportRow, priceFixes: readonly string[]): string[] {
   const notes: string[] = [];
   if (total.errors > 0)
-    notes.push(`${formatCount(total.errors)} of ${formatQuantity(total.requests, "request")} failed.`);
+    notes.push(
+      `${formatCount(total.errors)} of ${formatQuantity(total.requests - total.blocked, "request")} failed.`,
+    );
+  if (total.blocked > 0)
+    notes.push(
+      `Budgets refused ${formatQuantity(total.blocked, "call")}, which ${total.blocked === 1 ? "was" : "were"} not sent.`,
+    );
   if (total.unpriced > 0) {
     const fact =
       total.unpriced === 1
@@ -200,6 +206,7 @@ export function renderCsv(dimensions: readonly ReportGrouping[], rows: readonly 
       ...dimensions,
       "requests",
       "errors",
+      "blocked",
       "unpriced",
       "incomplete",
       "prompt_tokens",
@@ -214,7 +221,7 @@ export function renderCsv(dimensions: readonly ReportGrouping[], rows: readonly 
     const costs = [row.costPicoUsd, split.spentPicoUsd, split.planUsagePicoUsd, split.unknownBillingPicoUsd];
     return [
       ...keysOf(dimensions, row),
-      ...[row.requests, row.errors, row.unpriced, row.incomplete],
+      ...[row.requests, row.errors, row.blocked, row.unpriced, row.incomplete],
       ...[tokens.prompt, tokens.cacheRead, tokens.cacheWrite, tokens.cacheWrite1h],
       ...[tokens.completion, tokens.thinking],
       ...costs.map(formatPicoUsd),

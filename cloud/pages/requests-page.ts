@@ -190,7 +190,8 @@ async function readRequests(
 /** The filters whose requests are counted in the totals of the other filters. */
 const COUNTED: Readonly<Record<string, (totals: UsageAnswer["totals"]) => number>> = {
   "status=failed": (totals) => totals.failed_requests,
-  "status=ok": (totals) => totals.requests - totals.failed_requests,
+  "status=blocked": (totals) => totals.blocked_requests ?? 0,
+  "status=ok": (totals) => totals.requests - totals.failed_requests - (totals.blocked_requests ?? 0),
   "cost=unpriced": (totals) => totals.unpriced_requests,
   "tokens=incomplete": (totals) => totals.incomplete_requests,
 };

@@ -45,19 +45,40 @@ const COST_PARTS: Readonly<Record<string, string>> = {
   plan_usage_pico_usd: `case when ${EFFECTIVE_BILLING_SQL} = 'plan' then cost_pico_usd end`,
 };
 
+/** The sums of reports, with those that the rollups do not have. */
+export const REPORTED_SUMS = [...USAGE_SUMS, "blocked_requests"] as const;
+
+/** The select list of the sums of reports over rows that have those of the rollups. */
+export const REPORTED_OF_ROLLUP = `${USAGE_SUMS.join(", ")}, 0 as blocked_requests`;
+
+/**
+ * The select list of the sums of reports over the requests that budgets refused: only how many these are, since all other sums of the
+ * rollups include them. They are found by an index of their own.
+ */
+export const REPORTED_OF_REFUSED = `${USAGE_SUMS.map((sum) => `0 as ${sum}`).join(", ")}, 1 as blocked_requests`;
+
+/** SQL for the time and the dimensions of a row of `requests` in a rollup. `texts` are further columns; an unknown text is empty. */
+export const rollupKeyOf = (
+  texts: readonly string[] = [],
+): string => `date_trunc('hour', requested_at, 'UTC') as hour,
+    coalesce(machine_id, '${NO_MACHINE}') as machine_id,
+    user_id,
+    coalesce(project, '') as project,
+    provider,
+    model${texts
+      .map(
+        (column) => `,
+    coalesce(${column}, '') as ${column}`,
+      )
+      .join("")}`;
+
 /**
  * Returns a select of what the rows of a common table expression add to the rollups or, with the sign -1, subtract from
  * them. `texts` are further columns, which the rollups do not have; an unknown text is empty.
  */
 export function contributions(source: string, sign: 1 | -1, texts: readonly string[] = []): string {
   return `select
-    date_trunc('hour', requested_at, 'UTC') as hour,
-    coalesce(machine_id, '${NO_MACHINE}') as machine_id,
-    user_id,
-    coalesce(project, '') as project,
-    provider,
-    model,
-    ${texts.map((column) => `coalesce(${column}, '') as ${column},`).join(" ")}
+    ${rollupKeyOf(texts)},
     ${sign} as requests,
     ${sign} * (${FAILED} is true)::integer as failed_requests,
     ${sign} * (cost_pico_usd is null and not (${FAILED} is true and ${USED_NOTHING}))::integer as unpriced_requests,

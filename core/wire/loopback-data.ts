@@ -68,6 +68,8 @@ export const requestListSchema = v.object({
 const totals = {
   requests: count,
   failed_requests: count,
+  /** Calls that a budget refused. They are in `requests`, and did not fail. Absent from answers of older versions. */
+  blocked_requests: maybe(count),
   /** Requests without a known rate. Their cost is not included. */
   unpriced_requests: count,
   /** Requests whose usage the provider did not state in full. */

@@ -66,7 +66,7 @@ export type RequestSort = (typeof REQUEST_SORTS)[number];
 export const MAX_SEARCH = 256;
 
 /**
- * The query of `…/traces` and `…/audit/requests`. Decision: `status` is `ok`, `failed`, `unpriced`, `incomplete` or one HTTP
+ * The query of `…/traces` and `…/audit/requests`. Decision: `status` is `ok`, `failed`, `blocked`, `unpriced`, `incomplete` or one HTTP
  * status. `parseRequestQuery()` in `core/pricing/view` reads the filters. They may repeat, and include those of the usage query.
  */
 export const tracesQuerySchema = v.object({
@@ -79,8 +79,8 @@ export const tracesQuerySchema = v.object({
     v.pipe(
       v.string(),
       v.regex(
-        /^(?:ok|failed|unpriced|incomplete|[1-9]\d\d)$/,
-        "must be ok, failed, unpriced, incomplete or an HTTP status",
+        /^(?:ok|failed|blocked|unpriced|incomplete|[1-9]\d\d)$/,
+        "must be ok, failed, blocked, unpriced, incomplete or an HTTP status",
       ),
     ),
   ),

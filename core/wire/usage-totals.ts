@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { costSum, count } from "./fields.ts";
+import { costSum, count, maybe } from "./fields.ts";
 
 /** The five token sums. Counts that a provider did not state are not included. */
 const tokenSums = {
@@ -25,6 +25,8 @@ export const usageTotalsSchema = v.object({
   requests: count,
   /** Requests with an error response or no response. */
   failed_requests: count,
+  /** Calls that a budget refused. They are in `requests`, and did not fail. Absent from answers of older versions. */
+  blocked_requests: maybe(count),
   ...tokenSums,
   /** The cost of all requests, whoever pays. The next three add up to it. */
   cost_pico_usd: costSum,

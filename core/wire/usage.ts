@@ -27,8 +27,8 @@ export const USAGE_DIMENSIONS = [
 ] as const;
 export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
 
-/** The values of `status`. */
-export const USAGE_STATUSES = ["ok", "failed"] as const;
+/** The values of `status`. `blocked`: a budget refused the call, which was not sent. */
+export const USAGE_STATUSES = ["ok", "failed", "blocked"] as const;
 
 /** The values of `cost`: how it is known. `none`: the call failed and used nothing. */
 export const USAGE_COSTS = ["computed", "provider", "estimated", "unpriced", "none"] as const;
@@ -100,6 +100,8 @@ export const usageValuesQuerySchema = v.object({
 export const usageSumsSchema = v.object({
   requests: count,
   failed_requests: count,
+  /** Calls that a budget refused. They are in `requests`, and did not fail. Absent from answers of older versions. */
+  blocked_requests: maybe(count),
   /** Requests without a known rate. Their cost is in no sum. */
   unpriced_requests: count,
   /** Requests whose usage the provider did not state in full. */

@@ -40,6 +40,7 @@ function usageJson(usage: ReportRow) {
   return {
     requests: usage.requests,
     errors: usage.errors,
+    blocked: usage.blocked,
     unpriced: usage.unpriced,
     incomplete: usage.incomplete,
     prompt_tokens: tokens.prompt,

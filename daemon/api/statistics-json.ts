@@ -13,6 +13,7 @@ function totalsJson(row: ReportRow): StatisticsTotals {
   return {
     requests: row.requests,
     failed_requests: row.errors,
+    blocked_requests: row.blocked,
     unpriced_requests: row.unpriced,
     incomplete_requests: row.incomplete,
     prompt_tokens: count(tokens.prompt),

@@ -730,6 +730,16 @@ export const migrations: readonly Migration[] = [
     ],
     expects: { columns: { request_peaks: ["block", "first_at", "last_at", "cost", "tokens", "ms"] } },
   },
+  {
+    // How many calls budgets refused. The sums by value are built again, since they are of another definition.
+    to: 40,
+    statements: ["usage_hour_values", "usage_day_values"].map(
+      (table) => `ALTER TABLE ${table} ADD COLUMN blocked_requests INTEGER`,
+    ),
+    expects: {
+      columns: { usage_hour_values: ["blocked_requests"], usage_day_values: ["blocked_requests"] },
+    },
+  },
 ];
 
 /** The latest schema version. */

@@ -373,6 +373,7 @@ function toUsageSums(row: SumRow): UsageSums {
   const sums = emptySums();
   sums.requests = row.requests;
   sums.failed = row.failed_requests;
+  sums.blocked = row.blocked_requests;
   sums.unpriced = row.unpriced_requests;
   sums.incomplete = row.incomplete_requests;
   sums.estimated = isEstimated ? row.requests - row.unpriced_requests : 0;

@@ -28,6 +28,7 @@ export function emptyReportRow(key: string | null): OpenRow {
     key,
     requests: 0,
     errors: 0,
+    blocked: 0,
     unpriced: 0,
     incomplete: 0,
     tokens: emptyTokenSums(),
@@ -46,6 +47,7 @@ export function addSums(row: OpenRow, sums: SumRow): void {
   const mode = sums.billing_mode in row.byBilling ? (sums.billing_mode as BillingMode) : "unknown";
   row.requests += sums.requests;
   row.errors += sums.failed_requests;
+  row.blocked += sums.blocked_requests;
   row.unpriced += sums.unpriced_requests;
   row.incomplete += sums.incomplete_requests;
   for (const [name, column] of TOKEN_SUMS) row.tokens[name] = plus(row.tokens[name], sums[column]);
@@ -82,6 +84,7 @@ export function toReportRows(
 function addRow(row: OpenRow, other: ReportRow): void {
   row.requests += other.requests;
   row.errors += other.errors;
+  row.blocked += other.blocked;
   row.unpriced += other.unpriced;
   row.incomplete += other.incomplete;
   for (const [name] of TOKEN_SUMS) row.tokens[name] = plus(row.tokens[name], other.tokens[name]);

@@ -101,6 +101,15 @@ export const VALUE_COLUMNS = ["", "project", "provider", "model", "client"] as c
 /** A column with sums by value; empty for all requests. */
 export type ValueColumn = (typeof VALUE_COLUMNS)[number];
 
+/** The counts of requests in the sums by value. */
+export const VALUE_COUNTS = [
+  "requests",
+  "failed_requests",
+  "blocked_requests",
+  "unpriced_requests",
+  "incomplete_requests",
+] as const;
+
 /** The sums of the coverage of a whole day. */
 const COVERAGE_DAY = ["sum(count)", "max(slot)"];
 
@@ -113,6 +122,7 @@ export const ROLLUP_DEFINITION = JSON.stringify([
   SERIES_COLUMNS,
   ROLLUP_SUMS,
   VALUE_COLUMNS,
+  VALUE_COUNTS,
   COVERAGE_DAY,
   PEAK_DEFINITION,
 ]);

@@ -49,9 +49,10 @@ const DIMENSIONS: Readonly<Record<UsageDimension, Dimension>> = {
   remote: ofColumn("git_remote"),
   pull_request: ofColumn("pull_request"),
   status: {
-    columns: ["error_class"],
-    keyOf: (row) => (row.error_class == null ? "ok" : "failed"),
-    sql: (column) => `CASE WHEN ${column("error_class")} IS NULL THEN 'ok' ELSE 'failed' END`,
+    columns: ["error_class", "blocked"],
+    keyOf: (row) => (row.error_class != null ? "failed" : Number(row.blocked ?? 0) === 1 ? "blocked" : "ok"),
+    sql: (column) => `CASE WHEN ${column("error_class")} IS NOT NULL THEN 'failed'
+      WHEN ${column("blocked")} THEN 'blocked' ELSE 'ok' END`,
   },
   http_status: ofColumn("http_status"),
   error: ofColumn("error_class"),

@@ -48,6 +48,7 @@ export interface SumRow
   readonly billing_mode: string;
   readonly requests: number;
   readonly failed_requests: number;
+  readonly blocked_requests: number;
   readonly unpriced_requests: number;
   readonly incomplete_requests: number;
   /** The day, in sums by day. */
@@ -141,6 +142,7 @@ const count = (condition: string) => `count(*) FILTER (WHERE ${condition})`;
 export const sumsOfRequests = [
   "count(*) AS requests",
   `${count(`${columnOfRequests("error_class")} IS NOT NULL`)} AS failed_requests`,
+  `${count(columnOfRequests("blocked"))} AS blocked_requests`,
   `${count(columnOfRequests("unpriced"))} AS unpriced_requests`,
   `${count(columnOfRequests("incomplete"))} AS incomplete_requests`,
   ...TOKEN_COLUMNS.map((column) => `sum(${column}) AS ${column}`),
@@ -181,6 +183,7 @@ export function sumRequests(
 export const sumsOfSeries = [
   "sum(requests) AS requests",
   "coalesce(sum(requests) FILTER (WHERE error_class IS NOT NULL), 0) AS failed_requests",
+  "coalesce(sum(requests) FILTER (WHERE blocked), 0) AS blocked_requests",
   "coalesce(sum(requests) FILTER (WHERE unpriced), 0) AS unpriced_requests",
   "coalesce(sum(requests) FILTER (WHERE incomplete), 0) AS incomplete_requests",
   ...TOKEN_COLUMNS.map((column, bit) => `sum(${column}) FILTER (WHERE stated >> ${bit} & 1) AS ${column}`),

@@ -1,5 +1,5 @@
 import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
-import { TOKEN_COLUMNS, VALUE_COLUMNS, type ValueColumn } from "./rollup-definition.ts";
+import { TOKEN_COLUMNS, VALUE_COLUMNS, VALUE_COUNTS, type ValueColumn } from "./rollup-definition.ts";
 import { readSummedRows } from "./summed-rows.ts";
 import {
   bounds,
@@ -13,15 +13,7 @@ import {
 } from "./usage-sums.ts";
 
 /** The sums of a row, as in `SumRow`. A token count that no request states is null. */
-export const valueSums = [
-  "requests",
-  "failed_requests",
-  "unpriced_requests",
-  "incomplete_requests",
-  ...TOKEN_COLUMNS,
-  "cost_high",
-  "cost_low",
-] as const;
+export const valueSums = [...VALUE_COUNTS, ...TOKEN_COLUMNS, "cost_high", "cost_low"] as const;
 
 const sums = valueSums.map((column) => `sum(${column}) AS ${column}`).join(", ");
 

@@ -183,13 +183,20 @@ function renderFigures({ usage, forecast, links, dimensions }: OverviewAnswer, {
   const toRows = (value: Html | string, rows: UsageQuery) => html`<a href="${links.list(rows)}">${value}</a>`;
   const payer = (picoUsd: bigint, mode: string) =>
     toRows(renderUsd(picoUsd), dimensions.includes("billing") ? withMore(query, "billing", mode) : query);
-  const failed = html`${toRows(`${formatCount(totals.failed)} failed`, withMore(query, "status", "failed"))}, ${formatShare(totals.failed, totals.requests)}`;
+  const ofStatus = (count: number, status: string, word: string) =>
+    toRows(`${formatCount(count)} ${word}`, withMore(query, "status", status));
+  const failed =
+    totals.failed === 0
+      ? "none failed"
+      : html`${ofStatus(totals.failed, "failed", "failed")}, ${formatShare(totals.failed, totals.requests - totals.blocked)}`;
+  const outcomes =
+    totals.blocked === 0 ? failed : html`${failed}, ${ofStatus(totals.blocked, "blocked", "refused")}`;
   return html`<dl class="figures">
     ${tile("Spent", payer(totals.spentPicoUsd, "metered"), change("spent"))}
     ${totals.planUsagePicoUsd === 0n ? "" : tile("Plan usage", payer(totals.planUsagePicoUsd, "plan"), "at API prices, not spent")}
     ${totals.unknownBillingPicoUsd === 0n ? "" : tile("Unknown billing", payer(totals.unknownBillingPicoUsd, "unknown"), "spent or covered by a plan")}
     ${forecast === null ? "" : renderForecast(forecast)}
-    ${tile("Requests", toRows(renderShortCount(totals.requests), query), totals.failed === 0 ? "none failed" : failed)}
+    ${tile("Requests", toRows(renderShortCount(totals.requests), query), outcomes)}
     ${tile("Tokens", renderShortCount(tokens), inputOf(totals) === 0n ? "" : `${formatShare(totals.tokens.cacheRead ?? 0n, inputOf(totals))} of the input from caches`)}
     ${coverage === null ? "" : tile("Coverage", renderCoverageValue(coverage, links.coverage), describeCoverageFigure(coverage))}
   </dl>`;

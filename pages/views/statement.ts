@@ -93,7 +93,7 @@ function renderTotals({ totals, coverage }: UsageAnswer): Html {
   return html`<dl class="facts"><dt>Spent</dt><dd><strong>${renderUsd(BigInt(totals.spent_pico_usd))}</strong></dd>
 <dt>Plan usage</dt><dd>${renderUsd(BigInt(totals.plan_usage_pico_usd))} at API prices, covered by plans</dd>
 ${unknownBillingPicoUsd === 0n ? "" : html`<dt>Unknown billing</dt><dd>${renderUsd(unknownBillingPicoUsd)}</dd>`}
-<dt>Requests</dt><dd>${formatCount(totals.requests)}, ${formatCount(totals.failed_requests)} failed</dd>
+<dt>Requests</dt><dd>${formatCount(totals.requests)}, ${formatCount(totals.failed_requests)} failed${(totals.blocked_requests ?? 0) === 0 ? "" : `, ${formatCount(totals.blocked_requests ?? 0)} refused by budgets`}</dd>
 <dt>Tokens</dt><dd>${formatCount(sum)}</dd>
 <dt>Coverage</dt><dd>${coverage === null || coverage.permille === null ? "not known" : `${formatPermille(coverage.permille)}: ${describeCoverageFigure(coverage)}`}</dd></dl>`;
 }

@@ -112,6 +112,7 @@ function toJson(row: ReportRow, hasSecond: boolean) {
     ...(hasSecond && { second_key: row.second ?? null }),
     requests: row.requests,
     errors: row.errors,
+    blocked: row.blocked,
     unpriced: row.unpriced,
     incomplete: row.incomplete,
     prompt_tokens: tokens.prompt,

@@ -100,6 +100,7 @@ function headLines(session: SessionSummary, tree: Node, width: number, utc: bool
   const counts = [
     formatQuantity(usage.requests, "call"),
     ...(usage.errors > 0 ? [`${usage.errors} failed`] : []),
+    ...(usage.blocked > 0 ? [`${usage.blocked} refused by budgets`] : []),
     formatQuantity(session.agents, "sub-agent"),
     ...(compactions > 0 ? [formatQuantity(compactions, "compaction")] : []),
     ...(cached === null ? [] : [`${formatPermille(cached)} of the input read from a cache`]),

@@ -143,6 +143,7 @@ function toSums(row: SumTexts): UsageSums {
   return {
     requests: Number(row.requests ?? 0),
     failed: Number(row.failed ?? 0),
+    blocked: Number(row.blocked ?? 0),
     unpriced: Number(row.unpriced ?? 0),
     incomplete: Number(row.incomplete ?? 0),
     estimated: count(row.estimated),

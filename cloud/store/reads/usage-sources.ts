@@ -11,9 +11,11 @@ import {
   contributions,
   FAILED,
   NO_MACHINE,
+  REPORTED_OF_REFUSED,
+  REPORTED_OF_ROLLUP,
   ROLLUP_KEY,
+  rollupKeyOf,
   TOKEN_SUMS,
-  USAGE_SUMS,
   USED_NOTHING,
 } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
@@ -43,7 +45,7 @@ const REQUEST_SQL: Readonly<Record<Exclude<UsageDimension, "client">, string>> =
   commit: "coalesce(git_commit, '')",
   remote: "coalesce(git_remote, '')",
   pull_request: "coalesce(pull_request::text, '')",
-  status: `case when ${FAILED} is true then 'failed' else 'ok' end`,
+  status: `case when ${FAILED} is true then 'failed' when blocked_by is not null then 'blocked' else 'ok' end`,
   http_status: "coalesce(http_status::text, '')",
   error: "coalesce(error_class, '')",
   billing: EFFECTIVE_BILLING_SQL,
@@ -97,7 +99,15 @@ export function sourceOf(
   return isIn(BRANCH_SQL) ? "branches" : "requests";
 }
 
-const COUNTS = ["requests", "failed", "unpriced", "incomplete", "estimated", "unknown_payer"] as const;
+const COUNTS = [
+  "requests",
+  "failed",
+  "blocked",
+  "unpriced",
+  "incomplete",
+  "estimated",
+  "unknown_payer",
+] as const;
 const BIG_SUMS = ["cache_write_1h_tokens", "spent", "plan_usage", "unknown_billing"] as const;
 
 /** All sums of usage. */
@@ -131,6 +141,7 @@ const OF_REQUEST: Readonly<Record<Sum, string>> = {
   ...TOKENS,
   requests: "1",
   failed: `(${FAILED} is true)::integer`,
+  blocked: "(blocked_by is not null)::integer",
   unpriced: `${UNPRICED}::integer`,
   incomplete: "(tokens_complete is false)::integer",
   estimated: `(${COST} = 'estimated')::integer`,
@@ -146,6 +157,7 @@ const OF_ROLLUP: Readonly<Record<Sum, string>> = {
   ...TOKENS,
   requests: "requests",
   failed: "failed_requests",
+  blocked: "blocked_requests",
   unpriced: "unpriced_requests",
   incomplete: "incomplete_requests",
   estimated: "null::bigint",
@@ -329,6 +341,7 @@ function ofSums(
     hours: spans.flatMap(({ hours }) => hours),
     rows,
     moved,
+    refused: sums.includes("blocked") ? span : null,
   });
   const columns = Object.keys(dimensions).map((column) => sql.raw(column));
   const own = list([
@@ -363,11 +376,13 @@ function selectParts(
     readonly hours: readonly Span[];
     readonly rows: readonly { readonly sign: 1 | -1 }[];
     readonly moved: MovedHours;
+    /** The period whose refused calls are counted; null for none. */
+    readonly refused: Span | null;
   },
 ): RawBuilder<unknown>[] {
   const { moved } = parts;
   const columns = (hour: string, isMoved = false) =>
-    sql.raw(`${hour} as hour, ${isMoved} as is_moved, ${key}, ${USAGE_SUMS.join(", ")}`);
+    sql.raw(`${hour} as hour, ${isMoved} as is_moved, ${key}, ${REPORTED_OF_ROLLUP}`);
   const { hours, days } = tables;
   const ofHours = (isMoved: boolean, where: RawBuilder<unknown>) =>
     sql`select ${columns(hours.time, isMoved)} from ${sql.raw(hours.from)} where ${where} and ${sql.raw(hours.where)}`;
@@ -384,8 +399,18 @@ function selectParts(
       ({ sign }, at) =>
         sql`select ${columns("hour")} from (${sql.raw(contributions(`edge_${at}`, sign, texts))}) as e`,
     ),
+    ...(parts.refused === null ? [] : [selectRefused(workspaceId, parts.refused, { key, texts })]),
   ];
 }
+
+const selectRefused = (
+  workspaceId: string,
+  span: Span,
+  { key, texts }: Pick<SumTables, "key" | "texts">,
+): RawBuilder<unknown> =>
+  sql`select ${sql.raw(`hour, false as is_moved, ${key}, ${REPORTED_OF_REFUSED}`)} from (
+    select ${sql.raw(rollupKeyOf(texts))} from requests
+    where ${isWithin(workspaceId, "requested_at", span)} and blocked_by is not null) as refused`;
 
 /** Puts the sums of hours and days into buckets, and takes the moved hours out of the buckets of their days. */
 function selectBuckets(

@@ -2,7 +2,14 @@ import { type RawBuilder, sql, type Transaction } from "kysely";
 import type { Millis } from "../../../core/values/time.ts";
 import { formatCalendarDate, formatInstant } from "../../../core/wire/instant.ts";
 import type { UsageTotals } from "../../../core/wire/usage-totals.ts";
-import { contributions, USAGE_SUMS } from "../rollups.ts";
+import {
+  contributions,
+  REPORTED_OF_REFUSED,
+  REPORTED_OF_ROLLUP,
+  REPORTED_SUMS,
+  rollupKeyOf,
+  type USAGE_SUMS,
+} from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
 import { type Span, usageSpans } from "./usage-spans.ts";
 
@@ -35,7 +42,7 @@ const TYPES: Readonly<Record<UsageSet[number], string>> = {
 };
 
 /** A group's sums as text, since they may exceed a double's integers. */
-type Sums = Record<(typeof USAGE_SUMS)[number], string>;
+type Sums = Record<(typeof REPORTED_SUMS)[number], string>;
 
 /** A usage query. */
 export interface UsageQuery extends Span {
@@ -60,7 +67,7 @@ export interface UsageGroup extends Readonly<Record<UsageDimension, string | nul
   readonly totals: UsageTotals;
 }
 
-const SUMMED = USAGE_SUMS.map((sum) => `sum(${sum}) as ${sum}`).join(", ");
+const SUMMED = REPORTED_SUMS.map((sum) => `sum(${sum}) as ${sum}`).join(", ");
 
 /** Sums usage in one statement, so that all sums are from one snapshot. */
 export async function readUsage(
@@ -154,11 +161,12 @@ function partsOf({
     own.length === 0
       ? usageSpans({ from, to }, bucket)
       : { days: null, hours: [], rows: [{ from, to, sign: 1 as const }] };
-  const columns = (time: string, texts: readonly string[] = own) =>
+  const columns = (time: string, texts: readonly string[] = own, sums = REPORTED_OF_ROLLUP) =>
     sql.raw(
-      `${time} as bucket, machine_id, user_id, project, provider, model, ${[...texts, ...USAGE_SUMS].join(", ")}`,
+      `${time} as bucket, machine_id, user_id, project, provider, model, ${[...texts, sums].join(", ")}`,
     );
-  const ofHours = columns(bucket === "hour" ? "hour::timestamptz" : "date_trunc('day', hour, 'UTC')");
+  const hour = bucket === "hour" ? "hour::timestamptz" : "date_trunc('day', hour, 'UTC')";
+  const ofHours = columns(hour);
   const ofDays = columns(
     "day::timestamp at time zone 'UTC'",
     own.map((column) => `'' as ${column}`),
@@ -185,13 +193,16 @@ function partsOf({
     ...rows.map(
       ({ sign }, at) => sql`select ${ofHours} from (${sql.raw(contributions(`edge_${at}`, sign, own))}) as e`,
     ),
+    sql`select ${columns(hour, own, REPORTED_OF_REFUSED)} from (
+      select ${sql.raw(rollupKeyOf(own))} from requests ${instants("requested_at", { from, to })}
+      and blocked_by is not null) as refused`,
   ];
   return sql`${sql.join(edges, sql``)} parts as (${sql.join(parts, sql` union all `)})`;
 }
 
 /** The sums of nothing. */
 export const NO_USAGE: UsageTotals = toTotals(
-  Object.fromEntries(USAGE_SUMS.map((sum) => [sum, "0"])) as Sums,
+  Object.fromEntries(REPORTED_SUMS.map((sum) => [sum, "0"])) as Sums,
 );
 
 function toTotals(sums: Sums): UsageTotals {
@@ -200,6 +211,7 @@ function toTotals(sums: Sums): UsageTotals {
   return {
     requests: count(sums.requests),
     failed_requests: count(sums.failed_requests),
+    blocked_requests: count(sums.blocked_requests),
     prompt_tokens: count(sums.prompt_tokens),
     completion_tokens: count(sums.completion_tokens),
     cache_read_tokens: count(sums.cache_read_tokens),

@@ -8,6 +8,7 @@ import { isMoney, metricOf, parseSums } from "./usage-sums.ts";
 const COUNTS = [
   "requests",
   "failed_requests",
+  "blocked_requests",
   "unpriced_requests",
   "incomplete_requests",
   "estimated_requests",

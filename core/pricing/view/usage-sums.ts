@@ -15,6 +15,8 @@ export interface TokenSums {
 export interface UsageSums {
   requests: number;
   failed: number;
+  /** Refused by a budget. They are in `requests`. */
+  blocked: number;
   unpriced: number;
   incomplete: number;
   /** Null if it was not counted. */
@@ -41,6 +43,7 @@ export const emptyTokenSums = (): TokenSums => ({
 export const emptySums = (): UsageSums => ({
   requests: 0,
   failed: 0,
+  blocked: 0,
   unpriced: 0,
   incomplete: 0,
   estimated: 0,
@@ -62,6 +65,7 @@ const addCounts = (one: number | null, other: number | null): number | null =>
 export function addToSums(sum: UsageSums, more: Readonly<UsageSums>): void {
   sum.requests += more.requests;
   sum.failed += more.failed;
+  sum.blocked += more.blocked;
   sum.unpriced += more.unpriced;
   sum.incomplete += more.incomplete;
   sum.estimated = addCounts(sum.estimated, more.estimated);
@@ -137,6 +141,7 @@ const toNumber = (count: bigint | null): number | null =>
 export const sumsJson = (sums: Readonly<UsageSums>): UsageSumsJson => ({
   requests: sums.requests,
   failed_requests: sums.failed,
+  blocked_requests: sums.blocked,
   unpriced_requests: sums.unpriced,
   incomplete_requests: sums.incomplete,
   estimated_requests: sums.estimated,
@@ -158,6 +163,7 @@ const toBigInt = (count: number | null): bigint | null => (count === null ? null
 export const parseSums = (json: UsageSumsJson): UsageSums => ({
   requests: json.requests,
   failed: json.failed_requests,
+  blocked: json.blocked_requests ?? 0,
   unpriced: json.unpriced_requests,
   incomplete: json.incomplete_requests,
   estimated: json.estimated_requests,

@@ -69,6 +69,8 @@ export interface ReportRow {
   second?: string | null;
   requests: number;
   errors: number;
+  /** Refused by a budget. They are in `requests`. */
+  blocked: number;
   /** Requests without a cost, which `costPicoUsd` lacks. Requests that failed without usage are not among them. */
   unpriced: number;
   /** Requests whose tokens are missing or were cut off. */

@@ -77,7 +77,7 @@ const delivered = {
 const { reported_cost_pico_usd: _reported, ...tokensAndCost } = delivered;
 const totals = {
   ...tokensAndCost,
-  ...{ failed_requests: 0, unpriced_requests: 0, incomplete_requests: 0 },
+  ...{ failed_requests: 0, blocked_requests: 0, unpriced_requests: 0, incomplete_requests: 0 },
   ...{ spent_pico_usd: "400", plan_usage_pico_usd: "200", unknown_billing_pico_usd: "100" },
 };
 const period = { from: at, to: at, clamped_from: null };

@@ -22,6 +22,7 @@ const records = (now: number) =>
       costPicoUsd: isUnpriced ? null : BigInt(n + 1) * 1_234_567_891n,
       costSource: isUnpriced ? "unpriced" : "computed",
       errorClass: n % 17 === 0 ? "rate_limit" : null,
+      blockedBy: n % 13 === 1 ? "cap" : null,
       httpStatus: n % 17 === 0 ? 429 : 200,
     });
   });
@@ -36,7 +37,16 @@ const FILTERS = [
     "client=",
     "branch=b1",
   ],
-  ...["status=failed", "cost=unpriced", "billing=plan", "session.not=s1", "http_status=200", "kind=chat"],
+  ...[
+    "status=failed",
+    "status=blocked",
+    "status=ok",
+    "cost=unpriced",
+    "billing=plan",
+    "session.not=s1",
+    "http_status=200",
+    "kind=chat",
+  ],
 ];
 
 describe("the figures of the local pages", () => {

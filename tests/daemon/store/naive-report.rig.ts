@@ -75,6 +75,7 @@ export function naiveRow(records: readonly RequestRecord[], key: string | null):
     key,
     requests: records.length,
     errors: records.filter(({ errorClass }) => errorClass !== null).length,
+    blocked: records.filter(({ blockedBy }) => blockedBy !== null).length,
     unpriced: records.filter(isUnpriced).length,
     incomplete: records.filter(({ tokensComplete }) => !tokensComplete).length,
     tokens: {

@@ -32,7 +32,8 @@ const KEYS: Readonly<Record<UsageDimension, (record: StoredRequest) => string | 
     commit: ({ gitCommit }) => gitCommit,
     remote: ({ gitRemote }) => gitRemote,
     pull_request: ({ pullRequest }) => pullRequest,
-    status: ({ errorClass }) => (errorClass === null ? "ok" : "failed"),
+    status: ({ errorClass, blockedBy }) =>
+      errorClass !== null ? "failed" : blockedBy !== null ? "blocked" : "ok",
     http_status: ({ httpStatus }) => httpStatus,
     error: ({ errorClass }) => errorClass,
     billing: effectiveBilling,
@@ -62,6 +63,7 @@ function sumsOf(record: StoredRequest): UsageSums {
   const mode = effectiveBilling(record);
   sums.requests = 1;
   sums.failed = record.errorClass === null ? 0 : 1;
+  sums.blocked = record.blockedBy === null ? 0 : 1;
   sums.unpriced = isUnpriced(record) ? 1 : 0;
   sums.incomplete = record.tokensComplete ? 0 : 1;
   sums.estimated = costOf(record) === "estimated" ? 1 : 0;
@@ -120,6 +122,8 @@ export const aUsageFilter = fc.constantFrom(
   "session.not=s1",
   `commit=${"a".repeat(40)}`,
   "status=failed",
+  "status=blocked",
+  "status=ok",
   "http_status=529&http_status=",
   "cost=unpriced",
   "cost=estimated&cost=none",

@@ -134,6 +134,7 @@ describe("report()", () => {
         key: "a",
         requests: 6,
         errors: 1,
+        blocked: 0,
         unpriced: 1,
         incomplete: 1,
         tokens: {

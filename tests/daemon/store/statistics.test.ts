@@ -78,6 +78,7 @@ describe("reports.readStatistics()", () => {
       model: fc.constantFrom("x", "y"),
       costPicoUsd: fc.option(fc.bigInt({ min: 0n, max: 2n ** 62n }), { nil: null }),
       errorClass: fc.constantFrom("network" as const, null),
+      blockedBy: fc.constantFrom(null, null, "cap"),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(record, { maxLength: 40 }), (records) =>

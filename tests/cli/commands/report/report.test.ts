@@ -190,6 +190,23 @@ describe("meter report", () => {
     });
   });
 
+  it("counts failures among the calls that were sent, and refused calls apart", async () => {
+    const blocked = { blockedBy: "cap", httpStatus: null, costPicoUsd: 0n };
+    const home = await createSampleHome((store) => {
+      const records = [{ errorClass: "network" } as const, {}, blocked, blocked].map((given) =>
+        sampleRecord(given),
+      );
+      store.insertBatch({ records, bodies: [], coverage: [] });
+    });
+    try {
+      const { stdout } = await runWords(home.home, ["report"]);
+      assert.match(stdout, /^1 of 2 requests failed\.$/m);
+      assert.match(stdout, /^Budgets refused 2 calls, which were not sent\.$/m);
+    } finally {
+      home.remove();
+    }
+  });
+
   it("prints exact sums as JSON", async () => {
     const { stdout } = await report("--project", "web", "--utc", "--json", "--from", "2026-05-12");
     assert.deepEqual(JSON.parse(stdout), {
@@ -201,6 +218,7 @@ describe("meter report", () => {
           key: "web",
           requests: 2,
           errors: 0,
+          blocked: 0,
           unpriced: 0,
           incomplete: 0,
           prompt_tokens: "200",
@@ -258,13 +276,13 @@ describe("meter report", () => {
     assert.equal(
       stdout,
       [
-        "project,requests,errors,unpriced,incomplete,prompt_tokens,cache_read_tokens,cache_write_tokens," +
+        "project,requests,errors,blocked,unpriced,incomplete,prompt_tokens,cache_read_tokens,cache_write_tokens," +
           "cache_write_1h_tokens,completion_tokens,thinking_tokens,cost_usd," +
           "spent_usd,plan_usage_usd,unknown_billing_usd",
-        "web,2,0,0,0,200,4000,60,20,100,,1234.567890000001,1234.567890000001,0,0",
-        "'=cmd|' /C calc'!A0,1,0,0,0,100,2000,30,10,50,7,0.25,0.25,0,0",
-        "refused,1,1,0,1,,,,,,,0,0,0,0",
-        "日本語-プロジェクト,1,0,1,1,,,,,,,0,0,0,0",
+        "web,2,0,0,0,0,200,4000,60,20,100,,1234.567890000001,1234.567890000001,0,0",
+        "'=cmd|' /C calc'!A0,1,0,0,0,0,100,2000,30,10,50,7,0.25,0.25,0,0",
+        "refused,1,1,0,0,1,,,,,,,0,0,0,0",
+        "日本語-プロジェクト,1,0,0,1,1,,,,,,,0,0,0,0",
         "",
       ].join("\r\n"),
     );

@@ -30,6 +30,7 @@ interface Sent {
   readonly project: string | null;
   readonly model: "gpt-4o" | "unheard-of";
   readonly failed: boolean;
+  readonly blocked: boolean;
   readonly prompt: number | null;
   readonly completion: number | null;
   readonly complete: boolean;
@@ -52,6 +53,7 @@ const request = fc.record({
   project: fc.constantFrom(null, "docs", "shop"),
   model: fc.constantFrom("gpt-4o" as const, "unheard-of" as const),
   failed: fc.boolean(),
+  blocked: fc.boolean(),
   billing: fc.constantFrom(...BILLING_MODES, null),
   prompt: fc.option(fc.integer({ min: 0, max: 1_000 }), { nil: null }),
   completion: fc.option(fc.integer({ min: 0, max: 1_000 }), { nil: null }),
@@ -174,6 +176,7 @@ function toRecord(one: Sent): Record<string, unknown> {
     model: one.model,
     project: one.project,
     http_status: one.failed ? 500 : 200,
+    blocked_by: one.blocked ? "cap" : null,
     prompt_tokens: one.prompt,
     completion_tokens: one.completion,
     request_kind: "chat",
@@ -188,6 +191,7 @@ function filled(known: Sent, again: Sent): Sent {
   return {
     ...known,
     project: known.project ?? again.project,
+    blocked: known.blocked || again.blocked,
     prompt: known.prompt ?? again.prompt,
     completion: known.completion ?? again.completion,
     billing: known.billing ?? again.billing,
@@ -220,6 +224,7 @@ function totalsOf(requests: readonly Sent[], costOf: CostOf): UsageTotals {
   return {
     requests: requests.length,
     failed_requests: sum(({ failed }) => Number(failed)),
+    blocked_requests: sum(({ blocked }) => Number(blocked)),
     prompt_tokens: sum(({ prompt }) => prompt ?? 0),
     completion_tokens: sum(({ completion }) => completion ?? 0),
     cache_read_tokens: 0,

@@ -229,12 +229,14 @@ describeOnEngines("the lists of requests", (engine) => {
     const late = await sendRequest(rig, workspace, { error_class: "timeout", model: "gpt-5" });
     const bens = await sendRequest(rig, workspace, { provider: "anthropic" }, token);
     const early = await sendRequest(rig, workspace, { requested_at: iso(START - 3 * DAY) });
+    const refused = await sendRequest(rig, workspace, { project: "capped", blocked_by: "cap" });
     const list = async (query: string) =>
       (await json(rig.call("GET", `${pathOf(workspace, "traces")}?${query}`, session))).items
         .map(({ request_id }: { request_id: string }) => request_id)
         .sort();
     assert.deepEqual(await list("project=docs"), [docs]);
     assert.deepEqual(await list("project="), [plain, late, bens, early].sort());
+    assert.deepEqual(await list("status=blocked"), [refused]);
     assert.deepEqual(await list("status=ok"), [plain, bens, early].sort());
     assert.deepEqual(await list("status=failed"), [docs, late].sort());
     assert.deepEqual(await list("status=404"), [docs]);

@@ -36,6 +36,7 @@ interface Sent {
   readonly model: "gpt-4o" | "unheard-of";
   readonly branch: string | null;
   readonly failed: boolean;
+  readonly blocked: boolean;
   readonly tokens: {
     readonly prompt: number;
     readonly read: number | null;
@@ -53,6 +54,7 @@ const aRequest: fc.Arbitrary<Sent> = fc.record({
   model: fc.constantFrom("gpt-4o" as const, "unheard-of" as const),
   branch: fc.constantFrom("main", "topic", null),
   failed: fc.boolean(),
+  blocked: fc.boolean(),
   tokens: fc.option(
     fc.record({
       prompt: fc.integer({ min: 1, max: 900 }),
@@ -85,6 +87,7 @@ const QUERIES = [
   ["period=today&by=project&tz=UTC", false],
   ["by=branch&then=model&top=1&tz=UTC", true],
   ["period=7d&by=billing&tz=Asia/Kathmandu&status=ok", false],
+  ["period=7d&by=model&tz=UTC&status=blocked", false],
   ["by=cost&then=tokens&branch=&metric=requests&tz=UTC", false],
   ["by=status&then=billing&cost.not=unpriced&compare=none&tz=Europe/Berlin", false],
 ] as const;
@@ -131,6 +134,7 @@ describeOnEngines("usage", (engine) => {
       git_branch: sent.branch,
       http_status: sent.failed ? 500 : 200,
       error_class: sent.failed ? "server_error" : null,
+      blocked_by: sent.blocked ? "cap" : null,
       prompt_tokens: sent.tokens?.prompt ?? null,
       cache_read_tokens: sent.tokens?.read ?? null,
       completion_tokens: sent.tokens?.completion ?? null,
@@ -149,6 +153,7 @@ describeOnEngines("usage", (engine) => {
       gitBranch: sent.branch,
       httpStatus: sent.failed ? 500 : 200,
       errorClass: sent.failed ? "server_error" : null,
+      blockedBy: sent.blocked ? "cap" : null,
       tokens: {
         promptTokens: sent.tokens?.prompt ?? null,
         cacheReadTokens: sent.tokens?.read ?? null,

@@ -49,7 +49,7 @@ const aRequest: fc.Arbitrary<Request> = fc.record({
       cost: fc.option(fc.bigInt(-5n, 10n ** 30n), { nil: null }),
       prompt: aCount,
       completion: aCount,
-      flags: fc.nat({ max: 7 }),
+      flags: fc.nat({ max: 15 }),
     })
     .map(({ payer, cost, prompt, completion, flags }) => {
       const sums = emptySums();
@@ -57,6 +57,7 @@ const aRequest: fc.Arbitrary<Request> = fc.record({
       sums.failed = flags & 1;
       sums.incomplete = (flags >> 1) & 1;
       sums.estimated = (flags >> 2) & 1;
+      sums.blocked = (flags >> 3) & 1;
       if (cost === null) sums.unpriced = 1;
       else sums[payer] = cost;
       if (payer === "unknownBillingPicoUsd") sums.unknownBilling = 1;

@@ -36,7 +36,7 @@ describe("usageCsv()", () => {
     assert.equal(head?.split(",").slice(0, 3).join(), "project,model,requests");
     assert.equal(
       line,
-      `'=cmd(),"a,""b""",1234,0,0,0,0,0,,,,,,,1.500000000001,5,0,` +
+      `'=cmd(),"a,""b""",1234,0,0,0,0,0,0,,,,,,,1.500000000001,5,0,` +
         `2026-11-01T00:00:00.000Z,2026-11-03T00:00:00.000Z,UTC,from=2026-11-01&to=2026-11-03&compare=none&by=project&then=model`,
     );
   });
