@@ -27,9 +27,16 @@ interface SharingNet {
 export function bindSocket(host: string, port: number): BoundSocket | null {
   const bound = (net as SharingNet)._createServerHandle?.(host, port, net.isIPv6(host) ? 6 : 4, -1, 0);
   if (typeof bound !== "object" || bound === null) return null;
-  const { fd, close } = bound as { fd?: unknown; close?: () => void };
-  if (typeof fd !== "number" || fd < 0) return null;
-  return { fd, close: () => close?.call(bound) };
+  const { fd, close, getsockname } = bound as {
+    fd?: unknown;
+    close?: () => void;
+    getsockname?: (name: object) => number;
+  };
+  const socket = { fd: Number(fd ?? -1), close: () => close?.call(bound) };
+  // libuv keeps the error of an address in use until the socket is asked for its name.
+  if (socket.fd >= 0 && getsockname?.call(bound, {}) === 0) return socket;
+  socket.close();
+  return null;
 }
 
 /**

@@ -91,7 +91,7 @@ export async function runDaemon(
     // Another daemon is started then; meanwhile connections wait at the socket.
     return cause === "port_lost" ? SOCKET_LOST_EXIT_CODE : cause === "gave_up" ? RELAY_LOST_EXIT_CODE : 0;
   } catch (cause) {
-    throw describeStartFailure(cause, config);
+    throw describeStartFailure(cause, config, home);
   } finally {
     // Its timers would keep alive a process whose daemon did not start.
     opened.store?.close();

@@ -34,7 +34,7 @@ export async function runRelayOnly(home: string, env: Environment, stderr: Writa
       },
     },
   ).catch((cause: unknown) => {
-    throw describeStartFailure(cause, config);
+    throw describeStartFailure(cause, config, home);
   });
   announce(home, env, proxy.port);
   const cause = await Promise.race([stopSignal(), lost.promise]);

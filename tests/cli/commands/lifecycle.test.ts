@@ -187,22 +187,21 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
     });
     after(() => taken?.close());
 
+    /** The message if a port is taken. It ends with the lines that set another one. */
+    const portInUse = (section: string) =>
+      new RegExp(
+        `^meter: Port ${port} is already in use\\. Set another one in /.*/config\\.toml:\n\n\\[${section}\\]\nport = ${port === 65_535 ? port - 1 : port + 1}\n$`,
+      );
     const obstacles: [name: string, config: () => string[], message: () => RegExp][] = [
       [
         "the proxy's port is taken",
         () => ["[proxy]", `port = ${port}`, "[api]", "port = 0"],
-        () =>
-          new RegExp(
-            `^meter: Port ${port} is already in use\\. Set another port in config\\.toml, section \\[proxy\\], key port\\.\n$`,
-          ),
+        () => portInUse("proxy"),
       ],
       [
         "the API's port is taken",
         () => ["[proxy]", "port = 0", "[api]", `port = ${port}`],
-        () =>
-          new RegExp(
-            `^meter: Port ${port} is already in use\\. Set another port in config\\.toml, section \\[api\\], key port\\.\n$`,
-          ),
+        () => portInUse("api"),
       ],
       [
         "the proxy would listen beyond this machine",
@@ -259,6 +258,18 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
       assert.match(
         stderr,
         /^meter: The daemon did not start\. Its output:\nmeter: .*config\.toml is not valid TOML\. Fix line 1, column \d+\.\n$/,
+      );
+    });
+
+    it("names the taken port of the proxy in the background too", async () => {
+      const home = newHome(["[proxy]", `port = ${port}`, "[api]", "port = 0"]);
+      const { code, stderr } = await runMeter(home, ["start"]);
+      assert.equal(code, 1);
+      assert.match(
+        stderr,
+        new RegExp(
+          `^meter: The daemon did not start\\. Its output:\nmeter: Port ${port} is already in use\\. `,
+        ),
       );
     });
 
