@@ -5,7 +5,7 @@ export class DoctorCommand extends MeterCommand {
   static override paths = [["doctor"]];
   static override usage = Command.Usage({
     category: "Installing",
-    description: "Check that everything metering depends on works",
+    description: "Check everything that metering depends on",
     details: `
       Prints each check as it finishes, with a command that fixes the problem, and ends with HEALTHY, INCONSISTENT or
       BROKEN. Takes at most 15 s. Runs node, python3 and curl, if installed, against a test proxy on this machine to see

@@ -5,7 +5,7 @@ export class SelfTestCommand extends MeterCommand {
   static override paths = [["self-test"]];
   static override usage = Command.Usage({
     category: "Installing",
-    description: "Test on this machine what depends on the operating system",
+    description: "Test the parts that depend on the operating system",
     details: `
       Starts a second daemon in a temporary folder of the meter's home, sends a call to a test server on this machine through it, looks up the
       process that made a connection, and stops the daemon. Your own meter is not used or changed, and nothing leaves the
