@@ -21,9 +21,15 @@ export function writeFileAtomic(path: string, text: string | Uint8Array, options
     renameSync(temporary, path);
   } catch (cause) {
     rmSync(temporary, { force: true });
-    throw cause;
+    throw namePath(cause, path);
   }
   syncFolder(dirname(path));
+}
+
+/** Adds the path to the error of a call that has only a descriptor, such as a write to a full disk. */
+function namePath(cause: unknown, path: string): unknown {
+  if (!(cause instanceof Error) || !("syscall" in cause) || "path" in cause) return cause;
+  return Object.assign(new Error(`${cause.message} '${path}'`, { cause }), cause, { path });
 }
 
 /** Syncs the names in a folder to disk. Windows cannot open folders and does not need this. */

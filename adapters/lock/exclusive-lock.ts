@@ -1,3 +1,4 @@
+import { readFileSync, statSync } from "node:fs";
 import { type SqliteOpener, StoreError } from "../../core/ports/sqlite.ts";
 
 /** A lock that is held until it is released or its process ends, even by a kill. */
@@ -58,5 +59,25 @@ export async function isLocked(opener: SqliteOpener, path: string): Promise<bool
     return false;
   } catch (cause) {
     return cause instanceof StoreError && cause.reason === "busy";
+  }
+}
+
+/**
+ * Returns the process that holds the lock, from the kernel's table of locks on Linux. Null if there is none, if the file system numbers
+ * its devices otherwise than the table (Btrfs, overlayfs), and on other platforms.
+ */
+export function findLockHolder(path: string): number | null {
+  try {
+    const { dev, ino } = statSync(path);
+    // The encoding of makedev(3), of which devices use the lower 32 bits.
+    const device = [(dev >> 8) & 0xfff, (dev & 0xff) | ((dev >> 12) & 0xfff00)]
+      .map((part) => part.toString(16).padStart(2, "0"))
+      .join(":");
+    // proc_locks(5): `1: POSIX  ADVISORY  WRITE 4711 fd:01:1234 0 EOF`
+    const row = new RegExp(`^\\d+: POSIX +ADVISORY +WRITE +(\\d+) ${device}:${ino} `, "m");
+    const pid = row.exec(readFileSync("/proc/locks", "utf8"))?.[1];
+    return pid === undefined ? null : Number(pid);
+  } catch {
+    return null;
   }
 }

@@ -105,12 +105,21 @@ async function requestHealth(
   }
 }
 
+/** The process that holds a home's lock. */
+export interface Holder {
+  /** Null if it is not known. */
+  readonly pid: number | null;
+  /** Whether it has a `daemon.json`. */
+  readonly isAnnounced: boolean;
+}
+
 /** Finds the daemon that holds the home's lock, whether it answers or not; null if the lock is free. */
-export async function findHolder(home: string): Promise<{ pid: number | null } | null> {
-  const { isLocked } = await import("../../adapters/lock/exclusive-lock.ts");
+export async function findHolder(home: string): Promise<Holder | null> {
+  const { findLockHolder, isLocked } = await import("../../adapters/lock/exclusive-lock.ts");
   const { createSqliteOpener } = await import("../../adapters/sqlite/open-sqlite.ts");
   if (!(await isLocked(createSqliteOpener(), lockFile(home)))) return null;
-  return { pid: (await readState(home))?.pid ?? null };
+  const state = await readState(home);
+  return { pid: state?.pid ?? findLockHolder(lockFile(home)), isAnnounced: state !== null };
 }
 
 /** The path of `bin.js`: next to this file in a checkout, next to `dist/` in a package. */

@@ -179,7 +179,7 @@ async function gatherQuickFacts(subject: Subject): Promise<Facts> {
     version,
     configWarnings: subject.configWarnings,
     configProblem,
-    unresponsiveDaemon,
+    unresponsiveDaemon: unresponsiveDaemon && { pid: unresponsiveDaemon.pid },
     daemon: running === null ? null : daemonFacts(running, status),
     telemetry: running === null ? null : telemetryFacts(subject, running),
     proxy: { configuredPort: configProblem === null ? config.proxy.port : proxyPort, inUse },

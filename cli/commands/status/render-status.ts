@@ -73,7 +73,7 @@ function describeMissingDaemon({ holder = null, relay = null }: StatusFacts): st
   }
   if (holder === null) return "Not metering: the daemon is not running. Start it: meter start";
   const which = holder.pid === null ? "A daemon" : `A daemon (process ${holder.pid})`;
-  return `${which} is using this home but does not answer: it hangs, or could not write daemon.json (is the disk full?).`;
+  return `${which} is using this home but does not answer: it hangs, or could not write daemon.json (is the disk full?). Find the cause: meter doctor`;
 }
 
 function daemonLines(facts: StatusFacts, running: RunningDaemon, status: StatusResponse): string[] {

@@ -41,7 +41,7 @@ export async function showStatus(context: CommandContext, options: ShowStatusOpt
     context.printJson({
       running: status !== null,
       // A daemon that holds this home and can't be asked.
-      held_by: holder,
+      held_by: holder === null ? null : { pid: holder.pid },
       // A process that relays without metering, because the daemon keeps crashing.
       unmetered_relay: relay,
       installed_version: version,

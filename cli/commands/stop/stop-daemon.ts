@@ -1,4 +1,4 @@
-import { findDaemon, findHolder } from "../../daemon/daemon-process.ts";
+import { findDaemon, findHolder, type Holder } from "../../daemon/daemon-process.ts";
 import { stopDaemonOf } from "../../daemon/start-daemon.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
@@ -11,11 +11,11 @@ const POLL_MS = 100;
  * Returns the daemon that holds the home but does not answer; null if there is none. A daemon without `daemon.json` is being stopped by
  * another command, so this waits until it has ended.
  */
-async function waitForHolder(home: string): Promise<Awaited<ReturnType<typeof findHolder>>> {
+async function waitForHolder(home: string): Promise<Holder | null> {
   const deadline = performance.now() + OTHER_STOP_MS;
   for (;;) {
     const holder = await findHolder(home);
-    if (holder === null || holder.pid !== null || performance.now() > deadline) return holder;
+    if (holder === null || holder.isAnnounced || performance.now() > deadline) return holder;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
@@ -30,7 +30,7 @@ export async function stopDaemon(context: CommandContext): Promise<void> {
   if (holder !== null) {
     throw new CommandFailure(
       holder.pid === null
-        ? "A daemon is using this home but does not answer. Find its process and end it."
+        ? `A daemon is using ${home} but does not answer. Find its process, and end it: ps -ef`
         : `The daemon (process ${holder.pid}) is using this home but does not answer.\nEnd it: kill -9 ${holder.pid}`,
     );
   }

@@ -1,5 +1,8 @@
+import { FULL_DISK_BYTES } from "./check-data.ts";
 import type { DoctorFacts } from "./doctor-facts.ts";
 import { broken, type Finding, inconsistent, note, ok, refresh, restart, start } from "./finding.ts";
+
+const isDiskFull = (freeBytes: number | null): boolean => freeBytes !== null && freeBytes < FULL_DISK_BYTES;
 
 /** Returns the command that lists the programs that listen on a port. */
 const listListenersCommand = (platform: string, port: number): string =>
@@ -66,9 +69,17 @@ export function checkDaemon({
   proxy,
   version,
   platform,
+  freeDiskBytes,
 }: DoctorFacts): Finding[] {
   if (daemon === null && unresponsiveDaemon !== null) {
     const { pid } = unresponsiveDaemon;
+    if (isDiskFull(freeDiskBytes))
+      return [
+        broken(
+          "daemon",
+          `The daemon${pid === null ? "" : ` (process ${pid})`} does not respond. The disk is full, so it may not have been able to write daemon.json.`,
+        ),
+      ];
     return [
       broken(
         "daemon",
@@ -118,10 +129,14 @@ export function checkDaemon({
 }
 
 /** Checks whether the proxy intercepts a connection to a provider. */
-export function checkMetering({ selfTest, interception }: DoctorFacts): Finding[] {
+export function checkMetering({ selfTest, interception, freeDiskBytes }: DoctorFacts): Finding[] {
   if (selfTest === null) return [];
   const findings = [
-    selfTest.ok ? ok("self-test", selfTest.message) : broken("self-test", selfTest.message, restart),
+    selfTest.ok
+      ? ok("self-test", selfTest.message)
+      : isDiskFull(freeDiskBytes)
+        ? broken("self-test", `${selfTest.message} The disk is full.`)
+        : broken("self-test", selfTest.message, restart),
   ];
   switch (interception) {
     case "intercepted":

@@ -123,15 +123,16 @@ function checkClock({ database, newestRate, now, platform }: DoctorFacts): Findi
     : [ok("clock", "The clock agrees with the prices and the stored requests.")];
 }
 
-function checkDisk({ database, freeDiskBytes, now }: DoctorFacts): Finding[] {
+function checkDisk({ database, freeDiskBytes, meterHome, now }: DoctorFacts): Finding[] {
   if (freeDiskBytes === null) return [];
   const mebibytes = Math.floor(freeDiskBytes / 1024 / 1024);
   const isLow = freeDiskBytes < LOW_DISK_BYTES;
   const level = freeDiskBytes < FULL_DISK_BYTES ? broken : isLow ? inconsistent : ok;
   const size = isLow ? `; the meter's database takes ${Math.ceil(database.bytes / 1024 / 1024)} MiB` : "";
-  const remedy =
-    isLow && database.bytes >= LARGE_DATABASE_BYTES
-      ? { fixCommand: `meter prune --before ${dateOf(now - PRUNE_AFTER_DAYS * DAY_MS)}` }
-      : {};
-  return [level("disk", `${mebibytes} MiB are free${size}.`, remedy)];
+  if (isLow && database.bytes >= LARGE_DATABASE_BYTES) {
+    const fixCommand = `meter prune --before ${dateOf(now - PRUNE_AFTER_DAYS * DAY_MS)}`;
+    return [level("disk", `${mebibytes} MiB are free${size}.`, { fixCommand })];
+  }
+  const advice = isLow ? ` Delete other files on the disk of ${meterHome}.` : "";
+  return [level("disk", `${mebibytes} MiB are free${size}.${advice}`)];
 }

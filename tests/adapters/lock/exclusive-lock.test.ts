@@ -1,17 +1,30 @@
 import assert from "node:assert/strict";
-import { fork } from "node:child_process";
+import { fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { isLocked, PROBE_WAIT_MS, takeExclusiveLock } from "../../../adapters/lock/exclusive-lock.ts";
+import {
+  findLockHolder,
+  isLocked,
+  PROBE_WAIT_MS,
+  takeExclusiveLock,
+} from "../../../adapters/lock/exclusive-lock.ts";
 import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "meter-lock-"));
 chmodSync(folder, 0o700);
 after(() => rmSync(folder, { recursive: true, force: true }));
 const opener = createSqliteOpener();
+
+/** Whether the kernel lists locks, with the device numbers of the folder's file system. */
+const hasLockTable = existsSync("/proc/locks") && !/^(?:btrfs|overlay)$/.test(fileSystemOf(folder));
+
+function fileSystemOf(path: string): string {
+  const { status, stdout } = spawnSync("stat", ["-f", "-c", "%T", path], { encoding: "utf8" });
+  return status === 0 ? stdout.trim().replace(/^overlayfs$/, "overlay") : "";
+}
 
 describe("takeExclusiveLock()", () => {
   it("grants the lock to one holder at a time", async () => {
@@ -44,8 +57,10 @@ describe("takeExclusiveLock()", () => {
     const [held] = await once(holder, "message");
     assert.equal(held, true);
     assert.equal(await takeExclusiveLock(opener, path), null);
+    if (hasLockTable) assert.equal(findLockHolder(path), holder.pid);
     holder.kill("SIGKILL");
     await once(holder, "exit");
+    assert.equal(findLockHolder(path), null);
     const lock = await takeExclusiveLock(opener, path);
     assert.ok(lock);
     lock.release();

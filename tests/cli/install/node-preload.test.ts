@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { describe, it } from "node:test";
-import { nodePreloadScript } from "../../../cli/install/node-preload.ts";
+import { nodePreloadScript, writeNodePreload } from "../../../cli/install/node-preload.ts";
 import { createNoProxyMatcher } from "../../../core/values/text/no-proxy.ts";
 import { noProxyCases } from "../../core/values/text/no-proxy-cases.rig.ts";
 
@@ -10,6 +13,21 @@ import { noProxyCases } from "../../core/values/text/no-proxy-cases.rig.ts";
 const nodes = ["/usr/bin/node", "/usr/local/bin/node", process.execPath].filter(
   (path) => spawnSync(path, ["--version"]).status === 0,
 );
+
+describe("writeNodePreload()", () => {
+  it("adds the script to the caller's options, and leaves an equal one in place", (context) => {
+    const home = mkdtempSync(join(tmpdir(), "meter-preload-"));
+    context.after(() => rmSync(home, { recursive: true }));
+    const path = join(home, "node-preload.cjs");
+    assert.equal(writeNodePreload(home, "--no-warnings"), `--no-warnings --require="${path}"`);
+    const { ino } = statSync(path);
+    writeNodePreload(home, undefined);
+    assert.equal(statSync(path).ino, ino);
+    writeFileSync(path, "an earlier version");
+    writeNodePreload(home, undefined);
+    assert.equal(readFileSync(path, "utf8"), nodePreloadScript());
+  });
+});
 
 describe("nodePreloadScript()", () => {
   it("does nothing without a proxy", () => {

@@ -59,7 +59,7 @@ async function pair(
   { baseUrl, force, fromNow }: { baseUrl: string | null; force: boolean; fromNow: boolean },
   interrupted: Promise<"interrupted">,
 ): Promise<number | "interrupted"> {
-  const { paired, otherOrigin } = await cloud.state();
+  const { paired, otherOrigin, baseUrl: configured } = await cloud.state();
   const isNew = !paired && otherOrigin === null;
   const history =
     isNew || fromNow
@@ -75,7 +75,12 @@ async function pair(
     throw new CommandFailure(
       "No cloud is configured.\nGive its address: meter cloud connect --base-url https://…",
     );
-  if (begun.kind === "failed") throw new CommandFailure(begun.message);
+  if (begun.kind === "failed") {
+    const address = baseUrl ?? configured;
+    throw new CommandFailure(
+      `Could not connect to ${address ?? "the cloud"}: ${begun.message}.${address === null ? "" : `\nCheck that the cloud answers there: curl ${address}/healthz`}`,
+    );
+  }
   if (begun.kind === "connected") {
     const where = begun.workspaceName === null ? "" : ` to ${printable(begun.workspaceName)}`;
     context.print(`This machine is already connected${where}.\nPair it again: meter cloud connect --force`);

@@ -28,7 +28,10 @@ describe("meter cloud connect --base-url", () => {
         HALTON_METER_CLOUD_URL: "http://127.0.0.1:2",
       });
       assert.equal(code, 1);
-      assert.match(stderr, /pairing did not start \(HTTP 503\)/);
+      assert.equal(
+        stderr,
+        `meter: Could not connect to ${cloud.url}: pairing did not start (HTTP 503).\nCheck that the cloud answers there: curl ${cloud.url}/healthz\n`,
+      );
       assert.deepEqual(
         cloud.seen.map(({ path }) => path),
         ["/v1/pairing/start"],

@@ -208,6 +208,20 @@ describe("diagnose()", () => {
       null,
     ],
     [
+      "a daemon that does not respond on a full disk",
+      { daemon: null, unresponsiveDaemon: { pid: 17 }, freeDiskBytes: 0 } as never,
+      "BROKEN",
+      /^The daemon \(process 17\) does not respond\. The disk is full, so it may not have been able to write daemon\.json\.$/,
+      null,
+    ],
+    [
+      "such a daemon whose process is not known",
+      { daemon: null, unresponsiveDaemon: { pid: null }, freeDiskBytes: 0 } as never,
+      "BROKEN",
+      /^The daemon does not respond\. The disk is full/,
+      null,
+    ],
+    [
       "and on Windows, a daemon that hangs",
       { daemon: null, unresponsiveDaemon: { pid: 17 }, platform: "win32" } as never,
       "BROKEN",
@@ -328,6 +342,13 @@ describe("diagnose()", () => {
       "BROKEN",
       /^not metered$/,
       restart,
+    ],
+    [
+      "the self-test fails on a full disk",
+      { selfTest: { ok: false, message: "Not metered." }, freeDiskBytes: 0 } as never,
+      "BROKEN",
+      /^Not metered\. The disk is full\.$/,
+      null,
     ],
     ["offline", { interception: "offline" }, "HEALTHY", /Not checked/, null],
     ["TLS not checked", { interception: null }, "HEALTHY", /^a call was metered$/],
@@ -700,7 +721,7 @@ describe("diagnose()", () => {
       "no space, and it is not the meter that takes it",
       { freeDiskBytes: FULL_DISK_BYTES - 1, database: { bytes: 1 } } as never,
       "BROKEN",
-      /^19 MiB are free; the meter's database takes 1 MiB\.$/,
+      /^19 MiB are free; the meter's database takes 1 MiB\. Delete other files on the disk of \S+\.$/,
       null,
     ],
     [
