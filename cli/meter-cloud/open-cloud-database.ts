@@ -105,5 +105,10 @@ export function describeDatabaseError(cause: unknown): unknown {
   // The driver's message names the host or the role, never the password.
   const detail = cause.cause instanceof Error ? cause.cause.message : cause.message;
   if (UNSUPPORTED_PARAMETER.test(detail)) return new CommandFailure(NEEDS_POOLER_SETTING);
-  return message === undefined ? cause : new CommandFailure(`${message}: ${detail || cause.code}.`);
+  if (message === undefined) return cause;
+  const fix =
+    cause.reason === "unavailable"
+      ? '\nCheck DATABASE_URL and the server: pg_isready -d "$DATABASE_URL"'
+      : "";
+  return new CommandFailure(`${message}: ${detail || cause.code}.${fix}`);
 }

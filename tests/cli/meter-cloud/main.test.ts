@@ -89,7 +89,10 @@ describe("meter-cloud", () => {
     const env = { METER_CLOUD_HOME: folder, DATABASE_URL: "postgres://meter:canary@127.0.0.1:1/meter" };
     const { code, stderr } = await runCloudWords(["migrate"], env);
     assert.equal(code, 1);
-    assert.match(stderr, /^meter-cloud: The database can't be reached: .*ECONNREFUSED/);
+    assert.match(
+      stderr,
+      /^meter-cloud: The database can't be reached: .*ECONNREFUSED.*\.\nCheck DATABASE_URL and the server: pg_isready /,
+    );
     assert.ok(!stderr.includes("canary"));
   });
 });
