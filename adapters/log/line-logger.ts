@@ -20,8 +20,8 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff]/g;
 
 /** Where lines go: standard error, a rotating file, or an array in a test. */
 export interface LogSink {
-  /** Writes one line that ends with a line feed. Must not throw. */
-  write(line: string): void;
+  /** Writes one line that ends with a line feed. Must not throw. A line of information may be written a little later. */
+  write(line: string, level: LogLevel): void;
 }
 
 /** The value of a field in a line. */
@@ -72,9 +72,8 @@ export function createLineLogger(sink: LogSink, level: LogLevel, now?: () => num
   logger.attachTransport({
     write(record) {
       const { _logMeta: meta, ...line } = record as Record<string, unknown> & typeof record;
-      sink.write(
-        `${JSON.stringify({ time: meta?.date, level: meta?.logLevelName.toLowerCase(), ...line })}\n`,
-      );
+      const level = meta?.logLevelName.toLowerCase() as LogLevel;
+      sink.write(`${JSON.stringify({ time: meta?.date, level, ...line })}\n`, level);
     },
   });
   return {

@@ -26,11 +26,32 @@ describe("openLogFile()", () => {
     writeFileSync(path, "", { mode: 0o644 });
     for (const line of ["one\n", "two\n"]) {
       const file = openLogFile(path);
-      file.write(line);
+      file.write(line, "info");
       await file.close();
     }
     assert.equal(readFileSync(path, "utf8"), "one\ntwo\n");
     assert.ok(process.platform === "win32" || !isOpenToOthers(path));
+  });
+
+  it("gathers lines of information after a write, up to the next warning", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const path = join(folder, "together.log");
+    const file = openLogFile(path);
+    for (const line of ["one\n", "two\n", "three\n"]) file.write(line, "info");
+    const read = async (size: number) => {
+      while (!existsSync(path) || statSync(path).size < size) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      return readFileSync(path, "utf8");
+    };
+    assert.equal(await read(4), "one\n");
+    t.mock.timers.tick(50);
+    assert.equal(await read(14), "one\ntwo\nthree\n");
+    file.write("four\n", "info");
+    file.write("five\n", "warn");
+    assert.equal(await read(24), "one\ntwo\nthree\nfour\nfive\n");
+    await file.close();
+    assert.equal(file.lost(), 0);
   });
 
   it("rotates as specified", async () => {
@@ -46,7 +67,7 @@ describe("openLogFile()", () => {
       [2, ["meter.1.log", "meter.log"]],
     ] as const) {
       const file = openLogFile(path);
-      for (let line = 0; line < lines; line += 1) file.write("ten bytes\n");
+      for (let line = 0; line < lines; line += 1) file.write("ten bytes\n", "info");
       await file.close();
       assert.deepEqual(readdirSync(place).sort(), files);
     }
@@ -58,7 +79,7 @@ describe("openLogFile()", () => {
     const line = `${"x".repeat(99)}\n`;
     for (let round = 0; round < LOG_BACKUPS + 3; round += 1) {
       const file = openLogFile(join(rotated, "meter.log"), 1000);
-      for (let count = 0; count < 10; count += 1) file.write(line);
+      for (let count = 0; count < 10; count += 1) file.write(line, "info");
       await file.close();
       assert.equal(file.lost(), 0);
     }
@@ -78,7 +99,7 @@ describe("openLogFile()", () => {
     writeFileSync(join(folder, "file"), "");
     const file = openLogFile(join(folder, "file", "meter.log"));
     await file.close();
-    file.write("line\n");
+    file.write("line\n", "info");
     assert.equal(file.lost(), 1);
   });
 
@@ -89,16 +110,16 @@ describe("openLogFile()", () => {
     mkdirSync(path, { recursive: true });
     const file = openLogFile(path, 1_000, 0);
     while (file.lost() === 0) {
-      file.write("lost\n");
+      file.write("lost\n", "info");
       await new Promise((resolve) => setImmediate(resolve));
     }
     rmSync(place, { recursive: true });
     const before = file.lost();
-    file.write("no folder\n");
+    file.write("no folder\n", "info");
     assert.equal(file.lost(), before + 1);
     assert.equal(existsSync(place), false);
     mkdirSync(place);
-    file.write("back\n");
+    file.write("back\n", "info");
     await file.close();
     assert.equal(readFileSync(path, "utf8"), "back\n");
   });
