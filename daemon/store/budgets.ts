@@ -176,7 +176,7 @@ const ALL_FACTS = factColumns.map((name) => `${columnOfRequests(FACT_COLUMNS[nam
 const READ_CALLS = `SELECT request_id, requested_at, ${ALL_FACTS}, ${COST} AS cost, ${TOKENS} AS tokens
   FROM requests WHERE ${requestsById([]).sql} AND ${COUNTED.sql(columnOfRequests)}`;
 
-interface CallRow extends FactRow {
+interface CallRow extends Required<FactRow> {
   readonly request_id: string;
   readonly requested_at: Millis;
   readonly cost: number | bigint | null;
@@ -190,12 +190,22 @@ function readCalls(
   return connection
     .prepare<CallRow>(READ_CALLS)
     .all(requestsById(requestIds).values)
-    .map(({ request_id, requested_at, cost, tokens, ...facts }) => ({
-      requestId: request_id,
-      at: requested_at,
-      facts,
-      costPicoUsd: cost === null ? null : BigInt(cost),
-      tokens,
+    .map((row) => ({
+      requestId: row.request_id,
+      at: row.requested_at,
+      // By name: the rest of a row takes 2 µs.
+      facts: {
+        project: row.project,
+        branch: row.branch,
+        provider: row.provider,
+        model: row.model,
+        client: row.client,
+        session: row.session,
+        agent: row.agent,
+        billing: row.billing,
+      } satisfies Required<FactRow>,
+      costPicoUsd: row.cost === null ? null : BigInt(row.cost),
+      tokens: row.tokens,
     }));
 }
 
