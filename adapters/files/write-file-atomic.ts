@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
@@ -24,6 +24,17 @@ export function writeFileAtomic(path: string, text: string | Uint8Array, options
     throw namePath(cause, path);
   }
   syncFolder(dirname(path));
+}
+
+/** Replaces a file, unless it has this text already: then nothing is written, which a full disk would prevent. */
+export function writeFileIfChanged(path: string, text: string, options: { mode: number }): void {
+  let current: string | null = null;
+  try {
+    current = readFileSync(path, "utf8");
+  } catch {
+    // It is missing or can't be read, so it is replaced.
+  }
+  if (current !== text) writeFileAtomic(path, text, options);
 }
 
 /** Adds the path to the error of a call that has only a descriptor, such as a write to a full disk. */

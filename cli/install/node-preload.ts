@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { writeFileAtomic } from "../../adapters/files/write-file-atomic.ts";
+import { writeFileIfChanged } from "../../adapters/files/write-file-atomic.ts";
 import { createNoProxyMatcher, noProxyFunctions } from "../../core/values/text/no-proxy.ts";
 
 /**
@@ -135,20 +134,10 @@ const SCRIPT = String.raw`"use strict";
 export const nodePreloadScript = (): string =>
   `${SCRIPT}((() => {\n${noProxyFunctions.join("\n")}\nreturn ${createNoProxyMatcher.name};\n})());\n`;
 
-function readIfExists(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return null;
-  }
-}
-
 /** Writes the script below the home, and returns the value of `NODE_OPTIONS` that loads it after the caller's own options. */
 export function writeNodePreload(home: string, ownOptions: string | undefined): string {
   const path = join(home, "node-preload.cjs");
-  const script = nodePreloadScript();
-  // An equal one is left, so that programs can be run on a full disk.
-  if (readIfExists(path) !== script) writeFileAtomic(path, script, { mode: 0o644 });
+  writeFileIfChanged(path, nodePreloadScript(), { mode: 0o644 });
   // Quotes keep spaces, and a backslash escapes within them: nodejs.org/api/cli.html#node_optionsoptions.
   const option = `--require="${path.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
   return ownOptions ? `${ownOptions} ${option}` : option;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
-import { writeFileAtomic } from "../../../adapters/files/write-file-atomic.ts";
+import { writeFileIfChanged } from "../../../adapters/files/write-file-atomic.ts";
 import { writeNodePreload } from "../../install/node-preload.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 
@@ -37,7 +37,7 @@ export function clientVariables(
  */
 function wgetVariables(home: string, env: Environment, bundleFile: string): Record<string, string> {
   const path = join(home, "wgetrc");
-  writeFileAtomic(path, `ca_certificate = ${bundleFile}\n`, { mode: 0o600 });
+  writeFileIfChanged(path, `ca_certificate = ${bundleFile}\n`, { mode: 0o600 });
   const own = env.WGETRC ?? join(env.HOME ?? homedir(), ".wgetrc");
   // Below another `meter run`, the variable is set already.
   return { WGETRC: path, ...(own !== path && existsSync(own) && { SYSTEM_WGETRC: own }) };

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { after, describe, it } from "node:test";
-import { writeFileAtomic } from "../../../adapters/files/write-file-atomic.ts";
+import { writeFileAtomic, writeFileIfChanged } from "../../../adapters/files/write-file-atomic.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "meter-files-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -46,5 +46,17 @@ describe("writeFileAtomic()", () => {
       readdirSync(folder).filter((name) => name.endsWith(".tmp")),
       [],
     );
+  });
+});
+
+describe("writeFileIfChanged()", () => {
+  it("replaces a file with another text, and leaves one with the same", () => {
+    const path = join(folder, "unchanged");
+    writeFileIfChanged(path, "one", { mode: 0o600 });
+    const { ino } = statSync(path);
+    writeFileIfChanged(path, "one", { mode: 0o600 });
+    assert.equal(statSync(path).ino, ino);
+    writeFileIfChanged(path, "two", { mode: 0o600 });
+    assert.equal(readFileSync(path, "utf8"), "two");
   });
 });
