@@ -1,3 +1,4 @@
+import { describeMissing } from "../core/pricing/view/usage-answer.ts";
 import type { UsageDimension } from "../core/wire/usage.ts";
 
 /** The names of dimensions in headings and menus. */
@@ -24,6 +25,13 @@ export const DIMENSION_NAMES: Readonly<Record<UsageDimension, string>> = {
   machine: "Machine",
   person: "Person",
 };
+
+/** Returns a filter's value in words: that of an ID, and the empty one as `none` or `unknown`. */
+export const nameFilterValue = (
+  name: string,
+  value: string,
+  nameOf: (filter: string, value: string) => string | null = () => null,
+): string => (value === "" ? describeMissing(name as UsageDimension) : (nameOf(name, value) ?? value));
 
 /** Returns the name of a filter in a heading or a menu. */
 export const filterName = (name: string): string => DIMENSION_NAMES[name as UsageDimension] ?? name;

@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import { PERIOD_NAMES } from "../core/pricing/view/usage-plan.ts";
 import type { UsageQuery } from "../core/pricing/view/usage-query.ts";
 import type { UsagePeriodName } from "../core/wire/usage.ts";
-import { filterName } from "./dimension-names.ts";
+import { filterName, nameFilterValue } from "./dimension-names.ts";
 import type { Html } from "./html.ts";
 import { pageHref } from "./page-place.ts";
 import { renderPeriodSteps } from "./period-steps.ts";
@@ -137,7 +137,7 @@ function renderChip(view: View, { name, excludes, values }: FilterGroup, nameOf:
   const inverted = view.filters.map((each) => (isOwn(each) ? { ...each, excludes: !excludes } : each));
   const verb = excludes ? "is not" : "is";
   const label = filterName(name);
-  return html`<span class="chip"><span>${label} ${view.spec.areUsage === true ? html`<a class="turn" href="${viewHref(view, { filters: inverted })}" aria-label="${label} ${verb}: invert the filter">${verb}</a>` : verb} ${values.map((value, at) => html`${at > 0 ? " or " : ""}<bdi>${value === "" ? "unknown" : (nameOf(name, value) ?? value)}</bdi>`)}</span><a class="drop" href="${viewHref(view, { filters: others })}" aria-label="Remove the filter ${label}">×</a></span>`;
+  return html`<span class="chip"><span>${label} ${view.spec.areUsage === true ? html`<a class="turn" href="${viewHref(view, { filters: inverted })}" aria-label="${label} ${verb}: invert the filter">${verb}</a>` : verb} ${values.map((value, at) => html`${at > 0 ? " or " : ""}<bdi>${nameFilterValue(name, value, nameOf)}</bdi>`)}</span><a class="drop" href="${viewHref(view, { filters: others })}" aria-label="Remove the filter ${label}">×</a></span>`;
 }
 
 /** Renders notices about the unknown parts of the address. */

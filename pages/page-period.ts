@@ -3,7 +3,6 @@ import { DEFAULT_USAGE_QUERY, type UsageQuery } from "../core/pricing/view/usage
 import type { Millis } from "../core/values/time.ts";
 import { findZone } from "../core/values/zone.ts";
 import type { UsagePeriodName } from "../core/wire/usage.ts";
-import { toRunningText } from "./formats.ts";
 import type { PageClock } from "./times.ts";
 import type { View } from "./view.ts";
 
@@ -11,7 +10,7 @@ import type { View } from "./view.ts";
 export interface PagePeriod {
   readonly from: Millis;
   readonly to: Millis;
-  /** Such as `last 30 days: 2026-10-25 to 2026-11-23 (Europe/Berlin)`. */
+  /** Such as `Last 30 days: 2026-10-25 to 2026-11-23 (Europe/Berlin)`. */
   readonly words: string;
   /** Whether the period began before the floor, so that its beginning was cut. */
   readonly isCut: boolean;
@@ -50,7 +49,7 @@ function plan(
   return {
     from,
     to,
-    words: `${toRunningText(label)} (${zone.name})`,
+    words: `${label} (${zone.name})`,
     isCut: planned.plan.clampedFrom !== null,
   };
 }

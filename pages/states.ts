@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { filterName } from "./dimension-names.ts";
+import { filterName, nameFilterValue } from "./dimension-names.ts";
 import type { NameOfValue } from "./filters.ts";
 import type { Html } from "./html.ts";
 import { renderCommand } from "./tools.ts";
@@ -24,7 +24,7 @@ export function renderEmpty(view: View, what: string, nameOf: NameOfValue = () =
     html`Remove one of them to see more.`,
     html`<ul class="plain">${view.filters.map(
       (filter) =>
-        html`<li><a href="${viewHref(view, { filters: view.filters.filter((each) => each !== filter) })}">Without ${filterName(filter.name).toLowerCase()} <bdi>${filter.value === "" ? "unknown" : (nameOf(filter.name, filter.value) ?? filter.value)}</bdi></a></li>`,
+        html`<li><a href="${viewHref(view, { filters: view.filters.filter((each) => each !== filter) })}">Without ${filterName(filter.name).toLowerCase()} <bdi>${nameFilterValue(filter.name, filter.value, nameOf)}</bdi></a></li>`,
     )}</ul>`,
   );
 }

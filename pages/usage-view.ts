@@ -15,7 +15,7 @@ import {
   type UsageDimension,
   type UsageMetric,
 } from "../core/wire/usage.ts";
-import { DIMENSION_NAMES } from "./dimension-names.ts";
+import { DIMENSION_NAMES, nameFilterValue } from "./dimension-names.ts";
 import { renderShortCount, renderUsd } from "./figures.ts";
 import { type NameOfValue, renderPeriodSwitch } from "./filters.ts";
 import { formatShortCount, formatShortUsd } from "./formats.ts";
@@ -221,7 +221,7 @@ export function renderUsageChips(view: UsageView): Html | "" {
   if (filters.length === 0) return "";
   return html`<div class="bar" role="group" aria-label="Filters">${filters.map(
     ({ dimension, not, values }) =>
-      html`<span class="chip"><span>${DIMENSION_NAMES[dimension]} ${not ? "is not" : "is"} ${values.map((value, n) => html`${n > 0 ? " or " : ""}<bdi>${value === "" ? "unknown" : (view.nameOf?.(dimension, value) ?? value)}</bdi>`)}</span><a class="drop" href="${usageHref(view, withoutFilter(view.query, dimension, not))}" aria-label="Remove the filter ${DIMENSION_NAMES[dimension]}">×</a></span>`,
+      html`<span class="chip"><span>${DIMENSION_NAMES[dimension]} ${not ? "is not" : "is"} ${values.map((value, n) => html`${n > 0 ? " or " : ""}<bdi>${nameFilterValue(dimension, value, view.nameOf)}</bdi>`)}</span><a class="drop" href="${usageHref(view, withoutFilter(view.query, dimension, not))}" aria-label="Remove the filter ${DIMENSION_NAMES[dimension]}">×</a></span>`,
   )}${filters.length > 1 ? html`<a href="${usageHref(view, { filters: [] })}">Remove all</a>` : ""}</div>`;
 }
 

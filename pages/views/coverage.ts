@@ -133,7 +133,7 @@ function renderFigures(
       ? "nothing was missed"
       : `mostly ${describeCoverageCount(mostOf(missing).kind, 2)}`;
   const count = (value: number) => (isUnknown ? UNKNOWN : formatCount(value));
-  return html`<p class="quiet" data-summary>${sentence}, ${words}</p>
+  return html`<p class="quiet" data-summary>${sentence}. ${words}.</p>
   <dl class="figures">
     <div><dt>Coverage</dt><dd class="value ${permille === null ? "" : isWhole ? "good" : "warn"}">${permille === null ? UNKNOWN : formatPermille(permille)}</dd><dd>${unknownMachines > 0 ? `unknown for ${formatQuantity(unknownMachines, "machine")}` : known}</dd></div>
     <div><dt>Metered</dt><dd class="value">${count(metered)}</dd><dd>${isUnknown ? "" : usage}</dd></div>

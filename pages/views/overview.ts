@@ -154,7 +154,7 @@ function describeChange({ change, metric, compared_period, by }: UsageAnswer): H
   const delta = BigInt(change.delta);
   const explained = BigInt(change.explained);
   const size = (value: bigint) => formatMetric(metric, value < 0n ? -value : value);
-  return html`${delta > 0n ? "Up" : "Down"} ${size(delta)} from ${compared_period.label}${by === null ? "." : html`; <bdi>${change.label}</bdi> explains ${size(explained)}.`}`;
+  return html`${delta > 0n ? "Up" : "Down"} ${size(delta)} compared with ${compared_period.label}${by === null ? "." : html`; <bdi>${change.label}</bdi> explains ${size(explained)}.`}`;
 }
 
 /** Returns a query with one more filter. A filter by the same dimension stays, because the figures are within it. */
@@ -205,7 +205,7 @@ function renderFigures({ usage, forecast, links, dimensions }: OverviewAnswer, {
 function renderForecast({ to_date, estimate, month }: UsageForecast): Html {
   const range =
     estimate === null
-      ? "an estimate needs 14 days"
+      ? "no estimate before 14 days of data"
       : `estimate: ${formatShortUsd(BigInt(estimate.low))} to ${formatShortUsd(BigInt(estimate.high))}`;
   return html`<div><dt>${month} so far</dt><dd class="value">${renderUsd(BigInt(to_date))}</dd><dd>${range}</dd></div>`;
 }

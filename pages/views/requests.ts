@@ -126,7 +126,7 @@ function describeCount({ requests, total, periodWords }: RequestsAnswer, { query
   const count =
     total === null ? formatQuantity(shown, "request") : `${shown} of ${total.toLocaleString("en")} requests`;
   const order = query.sort === "time" ? "" : `, sorted by ${SORT_NAMES[query.sort]}`;
-  return `${count}, ${periodWords}${order}`;
+  return `${count}${order}. ${periodWords}`;
 }
 
 /** The values of filters that have few. */

@@ -87,7 +87,7 @@ export function renderSessions(answer: SessionsAnswer, view: View, place: PagePl
     ${renderFilterMenus(answer, view)}
     ${renderChips(view, nameOf)}
     ${caveat === undefined ? "" : html`<div class="notice" role="note">${caveat}</div>`}
-    <p class="quiet" data-summary>${hasMore ? `The latest ${sessions.length} sessions` : formatQuantity(sessions.length, "session")}, ${periodWords}.${renderCoverageLine(coverage, viewHref(view, { spec: COVERAGE_VIEW }))}</p>
+    <p class="quiet" data-summary>${hasMore ? `The latest ${sessions.length} sessions` : formatQuantity(sessions.length, "session")}. ${periodWords}.${renderCoverageLine(coverage, viewHref(view, { spec: COVERAGE_VIEW }))}</p>
     <div id="list" data-live>${
       sessions.length > 0
         ? html`<section class="panel">${renderTable(sorted, view, place)}</section>`

@@ -126,7 +126,7 @@ describeOnPostgres("the coverage of a daemon in a cloud", (engine) => {
     const local = await localPage();
     assert.deepEqual(await cloudPage(), local);
     const [sentence, figures, stopped, missed] = local;
-    assert.match(sentence ?? "", /^1,203 of 1,220 calls to providers were metered, last 7 days/);
+    assert.match(sentence ?? "", /^1,203 of 1,220 calls to providers were metered\. Last 7 days: /);
     assert.match(figures ?? "", /Coverage 98\.6% not every call Metered 1,203/);
     assert.match(stopped ?? "", /1 time, 2 h 45 min in all/);
     assert.match(

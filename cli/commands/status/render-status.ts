@@ -190,7 +190,7 @@ function deliveryLines({ now }: StatusFacts, status: StatusResponse): string[] {
   const isKnown = (host: string) => !status.last_24_hours.unlisted_hosts.some((each) => each.host === host);
   const clients = captures
     .slice(0, MAX_CLIENTS)
-    .map(({ client, at }) => `${printable(client ?? "unknown client")} ${ago(now - Date.parse(at))}`);
+    .map(({ client, at }) => `${printable(client ?? "unknown program")} ${ago(now - Date.parse(at))}`);
   return [
     // An older daemon may not report it.
     ...(status.cloud ? [`cloud     ${status.cloud.banner}: ${status.cloud.sentence}`] : []),

@@ -44,12 +44,12 @@ export interface UsageAnswerOptions {
   readonly nameOf?: (dimension: UsageDimension, key: string) => string | null;
 }
 
-/** The label of a value that is unknown. */
+/** The label of a value that is missing: `no …` if calls can be without one, otherwise `unknown …`. */
 const UNKNOWN_LABELS: Readonly<Partial<Record<UsageDimension, string>>> = {
   project: "no project",
   branch: "no branch",
-  client: "unknown client",
-  client_version: "unknown version",
+  client: "unknown program",
+  client_version: "unknown program version",
   session: "no session",
   agent: "no sub-agent",
   commit: "no commit",
@@ -144,6 +144,10 @@ export const labelOfKey = (
   key: UsageKey,
   nameOf: NonNullable<UsageAnswerOptions["nameOf"]>,
 ): string => (key === null ? (UNKNOWN_LABELS[dimension] ?? "unknown") : (nameOf(dimension, key) ?? key));
+
+/** Describes the missing value of a dimension behind its name: `none` if calls can be without one, otherwise `unknown`. */
+export const describeMissing = (dimension: UsageDimension): "none" | "unknown" =>
+  UNKNOWN_LABELS[dimension]?.startsWith("no ") === true ? "none" : "unknown";
 
 /** Sums groups by one key in both periods. */
 function sumByKey(

@@ -49,7 +49,7 @@ describeOnEngines("the page of coverage", (engine) => {
 
   it("shows what was metered and missed, by machine, and when the meter was not running", async () => {
     const page = await read("/coverage?period=7d");
-    assert.match(page, /990 of 1,000 calls to providers were metered, last 7 days/);
+    assert.match(page, /990 of 1,000 calls to providers were metered\. Last 7 days: /);
     assert.match(page, /<dd class="value warn">99%<\/dd><dd>not every call<\/dd>/);
     assert.match(page, /<summary>10 requests to unknown paths<\/summary>/);
     assert.match(page, /<summary>3 responses without usage<\/summary>/);

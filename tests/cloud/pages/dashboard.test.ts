@@ -45,7 +45,7 @@ describeOnEngines("the pages of a workspace's calls", (engine) => {
   it("list the requests, with their senders, as far as the filters and the period go", async () => {
     const page = await read("/requests");
     assert.deepEqual(new Set(listed(page)), new Set([full, bare, failed]));
-    assert.match(page, />3 of 3 requests, last 30 days: /);
+    assert.match(page, />3 of 3 requests\. Last 30 days: /);
     assert.match(page, /<bdi>build &lt;1&gt;<\/bdi>/);
     assert.ok(page.includes("&lt;script&gt;alert(1)") && !page.includes(HOSTILE));
     for (const [query, ids] of [

@@ -116,7 +116,7 @@ describeOnEngines("the sessions of a workspace", (engine) => {
   it("are listed on a page in the order that its address names", async () => {
     const page = await read("/sessions");
     assert.deepEqual(listed(page), [BARE, LONG, OLD]);
-    assert.match(page, />3 sessions, last 30 days: /);
+    assert.match(page, />3 sessions\. Last 30 days: /);
     assert.ok(page.includes("&lt;script&gt;alert(1)") && !page.includes(HOSTILE));
     assert.equal(listed(await read("/sessions?sort=calls"))[0], LONG);
     assert.equal(listed(await read("/sessions?sort=length"))[0], LONG);

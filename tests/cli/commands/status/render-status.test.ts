@@ -237,7 +237,7 @@ describe("renderStatus()", () => {
     );
     assert.match(
       said,
-      /\ndatabase {2}\/home\/me\/\.meter\/meter\.db, 3\.0 MiB\nprograms {2}claude just now, unknown client 59 min ago, node\ufffd\[2J 2 h ago$/,
+      /\ndatabase {2}\/home\/me\/\.meter\/meter\.db, 3\.0 MiB\nprograms {2}claude just now, unknown program 59 min ago, node\ufffd\[2J 2 h ago$/,
     );
   });
 });

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { answerUsage, type UsageData } from "../../../../core/pricing/view/usage-answer.ts";
+import {
+  answerUsage,
+  describeMissing,
+  labelOfKey,
+  type UsageData,
+} from "../../../../core/pricing/view/usage-answer.ts";
 import { planUsage, type UsagePlan } from "../../../../core/pricing/view/usage-plan.ts";
 import { parseUsageQuery, type UsageQuery } from "../../../../core/pricing/view/usage-query.ts";
 import {
@@ -13,7 +18,12 @@ import {
 } from "../../../../core/pricing/view/usage-sums.ts";
 import { findZone } from "../../../../core/values/zone.ts";
 import { parseWire } from "../../../../core/wire/parse.ts";
-import { type UsageAnswer, type UsageSumsJson, usageAnswerSchema } from "../../../../core/wire/usage.ts";
+import {
+  USAGE_DIMENSIONS,
+  type UsageAnswer,
+  type UsageSumsJson,
+  usageAnswerSchema,
+} from "../../../../core/wire/usage.ts";
 import { aUsageQuery } from "./usage-query.rig.ts";
 
 const now = Date.UTC(2026, 9, 28, 13, 30);
@@ -120,6 +130,30 @@ function checkSums(answer: UsageAnswer): void {
   if (answer.by !== null) assert.deepEqual(comparedTotal(answer.rows), read(answer.compared));
   if (answer.bucket !== "none") assert.equal(addUp(answer.compared_series), value(read(answer.compared)));
 }
+
+describe("a missing value", () => {
+  it("is named after its dimension: calls without one, or a value that is not known", () => {
+    const names = USAGE_DIMENSIONS.map((dimension) => labelOfKey(dimension, null, () => null));
+    assert.deepEqual(names, [
+      ...["no project", "no branch", "unknown", "unknown", "unknown program", "unknown program version"],
+      ...[
+        "no session",
+        "no sub-agent",
+        "no commit",
+        "no repository",
+        "no pull request",
+        "unknown",
+        "no response",
+      ],
+      ...["no error", "unknown", "unknown", "unknown", "unknown", "unknown", "no machine", "unknown"],
+    ]);
+    assert.deepEqual((["branch", "client", "model"] as const).map(describeMissing), [
+      "none",
+      "unknown",
+      "unknown",
+    ]);
+  });
+});
 
 describe("answerUsage()", () => {
   it("adds up: rows with Other, columns, cells and buckets each to their total", () => {
