@@ -34,6 +34,16 @@ export interface OverviewParts {
   readonly hours: UsageSeries | null;
 }
 
+interface PageSpan {
+  readonly from: Millis;
+  readonly to: Millis;
+}
+
+/** The coverage of a period. For how long no meter ran is null if it is not known. */
+export interface PeriodCoverage extends CoverageFigure {
+  readonly stoppedMs: readonly number[] | null;
+}
+
 /** What the pages about usage need from a machine or a cloud. Equal data gives equal pages. */
 export interface UsageHost extends PagePlace {
   /** The dimensions that the host has. */
@@ -48,8 +58,8 @@ export interface UsageHost extends PagePlace {
   ): Promise<UsageResult<readonly UsageAnswer[]>>;
   /** Reads what could cost less: of the query, it takes the period, the zone, the buckets and the filters. */
   readSavings(query: UsageQuery): Promise<UsageResult<SavingsAnswer>>;
-  /** Reads how much of a period was metered, whatever the filters. */
-  readCoverage(span: { readonly from: Millis; readonly to: Millis }): Promise<CoverageFigure>;
+  /** Reads how much of a period was metered, whatever the filters, and for how long no meter ran in each of its buckets. */
+  readCoverage(span: PageSpan, buckets: readonly PageSpan[]): Promise<PeriodCoverage>;
   /** Returns the names of the values of filters that are IDs. */
   nameFilters(filters: UsageQuery["filters"]): Promise<NameOfValue>;
   /** Returns the steps to the first call; none if there was one. */

@@ -293,7 +293,10 @@ async function showSavings(host: UsageHost, parameters: URLSearchParams): Promis
     const { from, to } = savings.period;
     const [menus, coverage] = await Promise.all([
       host.readBreakdowns({ ...query, compare: "none", top: MENU_VALUES }, ["project", "model"]),
-      host.readCoverage({ from: Date.parse(from), to: Date.parse(to) }),
+      host.readCoverage(
+        { from: Date.parse(from), to: Date.parse(to) },
+        savings.buckets.map((bucket) => ({ from: Date.parse(bucket.from), to: Date.parse(bucket.to) })),
+      ),
     ]);
     return {
       heading: "Savings",

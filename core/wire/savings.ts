@@ -67,6 +67,8 @@ export const savingsAnswerSchema = v.object({
       ...cacheSaving,
       read_tokens: v.nullable(count),
       input_tokens: v.nullable(count),
+      /** All requests of its time, with caches and without. */
+      requests: count,
     }),
   ),
   /** The largest savings first, then the findings without a figure. */

@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { formatOrigins, originsOfNamesakes } from "../../core/metering/attribution/list-origins.ts";
+import { measureStoppedMs } from "../../core/metering/coverage/running-times.ts";
 import { distinctFixes } from "../../core/pricing/price-fix.ts";
 import type { UsageDimension } from "../../core/wire/usage.ts";
 import type { UsageHost, UsageResult } from "../../pages/usage-host.ts";
@@ -10,6 +11,7 @@ import {
   LOCAL_DIMENSIONS,
   readCoverage,
   readSavingsAnswer,
+  readStopped,
   readUsageAnswer,
   readUsageBreakdowns,
   readUsageForecast,
@@ -49,7 +51,11 @@ export function createUsageHost(ports: ApiPorts, context: Context): UsageHost {
       hours: valueOr(null, await readUsageSeries(ports, hours)),
     }),
     readSavings: (query) => readSavingsAnswer(ports, query),
-    readCoverage: async (span) => readCoverage(ports, span),
+    readCoverage: async (span, buckets) => {
+      const stopped = readStopped(ports, span);
+      const stoppedMs = stopped === null ? null : measureStoppedMs(stopped, buckets);
+      return { ...readCoverage(ports, span), stoppedMs };
+    },
     nameFilters: async () => () => null,
     firstSteps: async () => (store.records.latestId() === null ? listFirstSteps(ports) : []),
     priceFixes: async ({ period }) => {

@@ -378,8 +378,8 @@ function renderWhen({ year, hours }: OverviewAnswer, view: UsageView): Html | ""
 
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-/** Returns why a day has no calls, if that is because no meter ran. */
-function gapOf(bucket: UsageSeries["buckets"][number]): Pick<HeatCell, "gap"> {
+/** Returns why a time has no calls, if that is because no meter ran. */
+function gapOf(bucket: Omit<UsageSeries["buckets"][number], "label" | "value">): Pick<HeatCell, "gap"> {
   const gap = describeGap(bucket, bucket.requests);
   return gap?.isHatched === true ? { gap: gap.words } : {};
 }
@@ -399,23 +399,33 @@ function renderYear(year: UsageSeries): Html {
   return renderHeatmap(rows, new Map(shown), (value) => formatMetric(year.metric, value));
 }
 
+/** Adds up the same hour of several weeks. For how long no meter ran is unknown if it is of one of them. */
+function addHours(hours: UsageSeries["buckets"]): Pick<HeatCell, "value" | "gap"> {
+  const whole = { from: 0, to: 0, requests: 0, value: 0n, stoppedMs: 0 as number | null };
+  for (const { from, to, requests, value, stoppedMs } of hours) {
+    whole.to += to - from;
+    whole.requests += requests;
+    whole.value += value;
+    whole.stoppedMs = stoppedMs === null || whole.stoppedMs === null ? null : whole.stoppedMs + stoppedMs;
+  }
+  return { value: whole.value, ...gapOf(whole) };
+}
+
 /** The hours that are named below a week. */
 const HOURS: ReadonlyMap<number, string> = new Map([0, 6, 12, 18].map((hour) => [hour, `${hour}:00`]));
 
 /** Draws a column per hour, with a row per weekday. */
 function renderWeek(hours: UsageSeries): Html {
-  const sums = WEEKDAYS.map(() => Array.from({ length: 24 }, () => 0n));
-  for (const { label, value } of hours.buckets) {
-    const row = sums[weekdayOf(label.slice(0, 10))];
-    const hour = Number(label.slice(11, 13));
-    if (row !== undefined) row[hour] = (row[hour] ?? 0n) + value;
-  }
+  const byHour = Map.groupBy(
+    hours.buckets,
+    ({ label }) => `${weekdayOf(label.slice(0, 10))} ${label.slice(11, 13)}`,
+  );
   const rows = WEEKDAYS.map((name, day) => ({
     name,
-    cells: (sums[day] ?? []).map((value, hour) => ({
-      label: `${name} ${String(hour).padStart(2, "0")}:00`,
-      value,
-    })),
+    cells: Array.from({ length: 24 }, (_, at): HeatCell => {
+      const hour = String(at).padStart(2, "0");
+      return { label: `${name} ${hour}:00`, ...addHours(byHour.get(`${day} ${hour}`) ?? []) };
+    }),
   }));
   return renderHeatmap(rows, HOURS, (value) => formatMetric(hours.metric, value));
 }

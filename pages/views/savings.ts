@@ -4,12 +4,13 @@ import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { SavingsAnswer } from "../../core/wire/savings.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
-import { renderBars } from "../chart/bars.ts";
-import { type CoverageFigure, renderCoverageLine } from "../coverage-figure.ts";
+import { type Bar, renderBars } from "../chart/bars.ts";
+import { describeGap, renderCoverageLine } from "../coverage-figure.ts";
 import { formatShare, renderShortCount, renderUsd } from "../figures.ts";
 import { formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderState } from "../states.ts";
+import type { PeriodCoverage } from "../usage-host.ts";
 import {
   type CaveatLinks,
   filterMenus,
@@ -27,7 +28,7 @@ export interface SavingsPageAnswer {
   readonly savings: SavingsAnswer;
   /** The same period by project and by model, for the filters. */
   readonly menus: readonly UsageAnswer[];
-  readonly coverage: CoverageFigure;
+  readonly coverage: PeriodCoverage;
   readonly links: CaveatLinks;
 }
 
@@ -58,7 +59,7 @@ export function renderSavings({ savings, menus, coverage, links }: SavingsPageAn
     <div id="summary" data-live><p class="quiet" data-summary>${savings.period.label} (${savings.tz}). ${summarise(savings)}${renderCoverageLine(coverage, links.coverage)}</p>
     ${savings.requests === 0 ? "" : renderFigures(savings)}
     ${renderCaveats(savings)}</div>
-    ${savings.requests === 0 ? renderNothing(view) : html`${renderChart(savings, view)}${renderFindings(savings, links)}`}`;
+    ${savings.requests === 0 ? renderNothing(view) : html`${renderChart(savings, coverage, view)}${renderFindings(savings, links)}`}`;
 }
 
 /** Formats an amount that may be negative. */
@@ -133,7 +134,11 @@ const renderNothing = (view: UsageView): Html =>
       );
 
 /** Renders what caches saved by time: of the money spent, or of plans if no money was. */
-function renderChart({ buckets, cache, tz }: SavingsAnswer, view: UsageView): Html {
+function renderChart(
+  { buckets, cache, tz }: SavingsAnswer,
+  { stoppedMs }: PeriodCoverage,
+  view: UsageView,
+): Html {
   const areOfPlans =
     cache.reads_saved_pico_usd === "0" &&
     cache.writes_cost_pico_usd === "0" &&
@@ -146,7 +151,8 @@ function renderChart({ buckets, cache, tz }: SavingsAnswer, view: UsageView): Ht
       title,
       heading: `Time (${tz})`,
       series: [{ name: "Saved", colour: 0 }],
-      bars: buckets.map((bucket) => ({
+      bars: buckets.map((bucket, at) => ({
+        ...gapOf(bucket, stoppedMs?.[at] ?? null),
         label: bucket.label,
         axisLabel: bucket.label.replace(/^\d{4}-(?=\d\d-\d\d)/, ""),
         href: usageHref(view, { period: { from: bucket.from, to: bucket.to } }),
@@ -158,6 +164,15 @@ function renderChart({ buckets, cache, tz }: SavingsAnswer, view: UsageView): Ht
     })}</div>
     <p class="quiet">Each token that was read from or written to a cache is compared with a fresh input token, at the rates of its time. One-hour writes count at the lower rate of short ones.</p>
   </section>`;
+}
+
+/** Returns for how long no meter ran. */
+function gapOf(
+  { from, to, requests }: SavingsAnswer["buckets"][number],
+  stoppedMs: number | null,
+): Pick<Bar, "gap"> {
+  const gap = describeGap({ from: Date.parse(from), to: Date.parse(to), stoppedMs }, requests);
+  return gap === undefined ? {} : { gap };
 }
 
 function renderFindings(

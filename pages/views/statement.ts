@@ -3,7 +3,7 @@ import { parseSums } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { renderBars } from "../chart/bars.ts";
-import { describeCoverageFigure } from "../coverage-figure.ts";
+import { describeCoverageFigure, describeGap } from "../coverage-figure.ts";
 import { renderUsd } from "../figures.ts";
 import { formatPermille, formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
@@ -114,7 +114,14 @@ function renderDays({ buckets, tz, totals }: UsageAnswer): Html {
       hasNoSum: true,
       bars: buckets.map((bucket) => {
         const sums = parseSums(bucket.totals);
+        const time = {
+          from: Date.parse(bucket.from),
+          to: Date.parse(bucket.to),
+          stoppedMs: bucket.stopped_ms,
+        };
+        const gap = describeGap(time, bucket.totals.requests);
         return {
+          ...(gap !== undefined && { gap }),
           label: bucket.label,
           axisLabel: bucket.label.replace(/^\d{4}-(?=\d\d-\d\d)/, ""),
           values: series.map(({ part }) => sums[part]),

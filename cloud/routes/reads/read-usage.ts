@@ -89,6 +89,19 @@ export const readPeriodCoverage = ({ db }: Pick<UsageParts, "db">, workspaceId: 
     readFleetCoverage(trx, workspaceId, { from, to }, { withMissing: false, withStopped: false }),
   );
 
+/** Reads the coverage of a period over all machines, and for how long no meter ran in each of its buckets. */
+export async function readPeriodStops(
+  { db }: Pick<UsageParts, "db">,
+  workspaceId: string,
+  { from, to }: Span,
+  buckets: readonly Span[],
+) {
+  const { stopped, ...coverage } = await inReadScope(db, { workspaceId }, (trx) =>
+    readFleetCoverage(trx, workspaceId, { from, to }, { withMissing: false, withStopped: true }),
+  );
+  return { ...coverage, stoppedMs: stopped === null ? null : measureStoppedMs(stopped, buckets) };
+}
+
 /** Answers a query by several dimensions, each on its own, without buckets and coverage. */
 export async function readUsageBreakdowns(
   parts: UsageParts,

@@ -143,6 +143,7 @@ export function answerSavings(plan: UsagePlan, data: SavingsData, rateOf: RateLo
       ...cacheJson(cached[at]!),
       read_tokens: sumsJson(tokens[at]!).cache_read_tokens,
       input_tokens: toCount(metricOf(tokens[at]!, "input_tokens")),
+      requests: tokens[at]!.requests,
     })),
     findings: findings.slice(0, MAX_FINDINGS).map((saving) => findingJson(plan, data.repeats, saving)),
     more_findings: Math.max(0, findings.length - MAX_FINDINGS),

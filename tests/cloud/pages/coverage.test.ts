@@ -58,6 +58,7 @@ describeOnEngines("the page of coverage", (engine) => {
     assert.match(page, /data-tip="2026-11-21 10:00: 1K\nMissed: 10\nMetered: 990"/);
     assert.match(page, />2026-11-21 07:00<\/a> \(not metering\)<\/th>/);
     assert.match(await read("?period=7d"), />2026-11-21 07:00<\/a> \(not metering\)<\/th>/);
+    assert.match(await read("/savings?period=7d"), />2026-11-21 07:00<\/a> \(not metering\)<\/th>/);
     assert.match(page, /4 calls and connections to hosts that look like language model APIs/);
     assert.match(page, /<span class="warn">99%<\/span>/);
     // A kind that this version does not know is not named.

@@ -5,6 +5,7 @@ import { parseDecimalToPico } from "../../../core/pricing/decimal.ts";
 import { answerUsage, type UsageGroup } from "../../../core/pricing/view/usage-answer.ts";
 import { planUsage } from "../../../core/pricing/view/usage-plan.ts";
 import { DEFAULT_USAGE_QUERY, type UsageQuery } from "../../../core/pricing/view/usage-query.ts";
+import type { UsageSeries } from "../../../core/pricing/view/usage-reports.ts";
 import { emptySums, type UsageSums } from "../../../core/pricing/view/usage-sums.ts";
 import { findZone } from "../../../core/values/zone.ts";
 import type { UsageAnswer, UsageForecast } from "../../../core/wire/usage.ts";
@@ -149,7 +150,10 @@ describe("renderUsageBars()", () => {
 });
 
 describe("renderOverview()", () => {
-  const show = (text: string, { forecast = steady }: { forecast?: UsageForecast | null } = {}) => {
+  const show = (
+    text: string,
+    { forecast = steady, hours = null }: { forecast?: UsageForecast | null; hours?: UsageSeries | null } = {},
+  ) => {
     const view = viewOf(OVERVIEW_VIEW, text);
     const usage = answer(view.query, [{ by: "a", thenBy: null, bucket: 29, cost: 10n ** 12n }]);
     const answered = { usage, forecast, dimensions: ["model"] as const, links };
@@ -157,7 +161,7 @@ describe("renderOverview()", () => {
       breakdowns: [],
       branches: null,
       year: null,
-      hours: null,
+      hours,
       priceFixes: [],
       firstSteps: [],
     };
@@ -183,6 +187,37 @@ describe("renderOverview()", () => {
     assert.match(days, /; outlined: estimate of the rest of today</);
     assert.equal(days.match(/<rect class="ahead" x="[\d.]+%/g)?.length, 1);
     assert.match(days, /data-tip="2026-11-23: \$1.00[^"]*still to come, estimate: \$0.5000"/);
+  });
+
+  it("hatches an hour of the week in which the meter never ran, and no other one", () => {
+    const HOUR_MS = 3_600_000;
+    const series = (stopped: (day: number, hour: number) => number | null): UsageSeries => ({
+      ...{ tz: "UTC", metric: "spent" },
+      buckets: Array.from({ length: 14 * 24 }, (_, at) => {
+        const from = Date.UTC(2026, 10, 2) + at * HOUR_MS;
+        const label = new Date(from).toISOString().slice(0, 16).replace("T", " ");
+        const isUsed = at === 30;
+        const stoppedMs = stopped(Math.floor(at / 24), at % 24);
+        return {
+          from,
+          to: from + HOUR_MS,
+          label,
+          requests: isUsed ? 1 : 0,
+          value: isUsed ? 5n : 0n,
+          stoppedMs,
+        };
+      }),
+    });
+    const tips = (hours: UsageSeries) =>
+      [...show("", { hours }).matchAll(/class="stopped" data-tip="([^"]+)"/g)].map(([, tip]) => tip);
+    // Every Monday at 3, one of two Tuesdays at 6 while the other had a call, and a few minutes of Wednesdays.
+    const hours = series((day, hour) => {
+      if (day % 7 === 0 && hour === 3) return HOUR_MS;
+      if (day === 8 && hour === 6) return HOUR_MS;
+      return day % 7 === 2 && hour === 9 ? 60_000 : 0;
+    });
+    assert.deepEqual(tips(hours), ["Mon 03:00: not metering"]);
+    assert.deepEqual(tips(series((day) => (day < 7 ? null : HOUR_MS))), []);
   });
 
   it("outlines nothing without an estimate, of another metric or period, or of hours", () => {

@@ -141,6 +141,10 @@ describe("answerSavings()", () => {
         ["0", null, 0],
       ],
     );
+    assert.deepEqual(
+      savings.buckets.map(({ requests }) => requests),
+      [2, 0, 0, 0, 0, 0, 2],
+    );
     const total = savings.buckets.reduce((sum, { saved_pico_usd }) => sum + BigInt(saved_pico_usd), 0n);
     assert.equal(savings.cache.saved_pico_usd, total.toString());
     assert.deepEqual(
