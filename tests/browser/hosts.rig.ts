@@ -8,7 +8,7 @@ import { effectiveBilling } from "../../core/values/billing.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import { MAX_COVERAGE_ITEMS } from "../../core/wire/coverage.ts";
 import { batch, createRig, json, record, START } from "../cloud/kit/cloud-rig.ts";
-import { pgliteEngine } from "../cloud/kit/engines.ts";
+import { pagesEngine } from "../cloud/kit/engines.ts";
 import { sendBody } from "../cloud/kit/stored-body.ts";
 import { HOST, openApi } from "../daemon/api/api.rig.ts";
 import { sampleRecord } from "../daemon/store/sample-records.rig.ts";
@@ -191,7 +191,7 @@ export async function startCloudHost(withHostile: boolean): Promise<PageHostRig>
   );
   const origin = `http://127.0.0.1:${served.port}`;
   const config = { baseUrl: origin, rateLimits: { perKey: 1e6, perUser: 1e6 } };
-  const rig = await createRig(pgliteEngine(), { config });
+  const rig = await createRig(pagesEngine(), { config });
   // The same as those of a daemon, so that requests cost the same.
   await seedRates(rig.db, loadBundledRates(), START);
   app = rig.app(config);

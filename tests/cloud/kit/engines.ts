@@ -235,6 +235,11 @@ export function pgliteEngine(): Engine {
   };
 }
 
+/** Runs a suite of pages on PGlite, or on a cluster if `METER_TEST_CITUS_URL` names one. */
+export function pagesEngine(): Engine {
+  return CITUS_URL === null ? pgliteEngine() : citusEngine(CITUS_URL);
+}
+
 const snapshots = new Map<string, Promise<Blob>>();
 
 /**
