@@ -3,7 +3,8 @@
  * one workspace over a year: ten people with a machine each, two projects and three models. Requests and rollups are
  * created with the statement of ingest. Queries go through the app with session, membership and row-level security, without
  * a socket. No period starts or ends on a full hour. Then the CPU time of every page over the most requests, with the coverage of 1,000
- * machines, against its goal. Fails if a page takes more than it did, or if a report grows with the requests.
+ * machines, against its goal. Also the disk of each size, and how long vacuum takes. Fails if a page takes more than it did, or if a report
+ * grows with the requests.
  *
  * `node bench/queries/main.ts [--requests 100000,1000000,10000000] [--rounds 60] [--disk]`: `--disk` keeps the databases in a folder
  * for temporary files instead of in memory, which ten million requests need 8 GB of.
@@ -107,7 +108,35 @@ async function seed(db: CloudDatabase, total: number): Promise<void> {
   }
   await seedBranches(db);
   await seedCoverage(db);
+}
+
+/**
+ * Prints the disk that the tables of a workspace take, and how long vacuum takes: the first one, and one after a thousandth of the
+ * requests were filled in by a later record, which is what changes them.
+ */
+async function measureDisk(db: CloudDatabase, total: number): Promise<void> {
+  const vacuum = async () => {
+    const startedAt = performance.now();
+    await sql`vacuum (analyze) requests`.execute(db);
+    return ((performance.now() - startedAt) / 1_000).toFixed(1);
+  };
+  const first = await vacuum();
   await sql`vacuum analyze`.execute(db);
+  const { rows } = await sql<{ heap: string; indexes: string; rest: string }>`select
+    round(pg_table_size('requests')::numeric / ${total}::bigint) as heap,
+    round(pg_indexes_size('requests')::numeric / ${total}::bigint) as indexes,
+    round(sum(pg_total_relation_size(oid)) filter (where relname <> 'requests') / ${total}::bigint) as rest
+    from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`.execute(db);
+  await sql`update requests set thinking_tokens = thinking_tokens + 1
+    where workspace_id = ${WORKSPACE}::uuid and request_id in (
+      select lpad(to_hex(i), 32, '0')::uuid from generate_series(0, ${total - 1}::bigint, 1000) as i)`.execute(
+    db,
+  );
+  const [size] = rows;
+  console.log(
+    `${total} requests: ${size?.heap} bytes each in the table, ${size?.indexes} in its indexes, ${size?.rest} in the other tables; ` +
+      `vacuum takes ${first} s, and ${await vacuum()} s after a thousandth was filled in`,
+  );
 }
 
 /** Creates the sums by branch of all requests. */
@@ -189,6 +218,7 @@ async function fill(url: string, total: number): Promise<Contender> {
   console.log(
     `${total} requests: ${rows[0]?.hours} rows by hour, ${rows[0]?.days} by day, made in ${seconds} s`,
   );
+  await measureDisk(db, total);
   const app = createCloud(
     {
       db,
