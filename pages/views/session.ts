@@ -142,13 +142,23 @@ function renderContext(agents: readonly Agent[]): Html | "" {
 /** The pause after which caches of providers are usually gone, in milliseconds. */
 const CACHE_LIFE_MS = 300_000;
 
-/** Explains a call that read little from the cache although its agent had a context. */
-function describeMiss({ request, context }: Call, before: Call | undefined): string | null {
-  if (before === undefined || context === null || (before.context ?? 0) < 10_000) return null;
+/** The smallest context whose cache is missed, in tokens. */
+const MIN_CONTEXT = 10_000;
+
+/** Explains a call that read little from the cache although its agent had a context that was not compacted. */
+function describeMiss(
+  { request, context, followsCompaction }: Call,
+  before: Call | undefined,
+): string | null {
+  if (before === undefined || Math.min(context ?? 0, before.context ?? 0) < MIN_CONTEXT) return null;
   const read = request.tokens.cacheReadTokens ?? 0;
-  if (read * 2 >= Math.min(context, before.context ?? 0)) return null;
+  if (read * 2 >= Math.min(context ?? 0, before.context ?? 0)) return null;
   const idleMs = request.requestedAt - before.request.requestedAt - (before.request.latencyMs ?? 0);
-  return idleMs > CACHE_LIFE_MS ? `cache miss after ${formatSpan(idleMs)} idle` : null;
+  if (idleMs > CACHE_LIFE_MS) return `cache miss after ${formatSpan(idleMs)} idle`;
+  // A model without a cache has nothing to miss.
+  const { cacheReadTokens, cacheWriteTokens } = before.request.tokens;
+  const hasCache = (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0) > 0;
+  return hasCache && !followsCompaction ? "cache miss" : null;
 }
 
 function renderCalls(
@@ -186,14 +196,16 @@ function renderCalls(
     ${calls.length <= PAGE_ROWS ? "" : html`<nav class="pages" aria-label="Pages of calls">${page > 1 ? link(page - 1, "Previous") : html`<span></span>`}<span class="quiet">${(page - 1) * PAGE_ROWS + 1} to ${Math.min(page * PAGE_ROWS, calls.length)} of ${calls.length}</span>${page * PAGE_ROWS < calls.length ? link(page + 1, "Next") : html`<span></span>`}</nav>`}`;
 }
 
-/** Returns the misses of caches by the number of the call. */
+/** Returns the misses of caches by the number of the call. Calls with other models are helper calls, whose caches are their own. */
 function findMisses(calls: readonly NumberedCall[]): ReadonlyMap<number, string> {
   const misses = new Map<number, string>();
-  const latest = new Map<Node, Call>();
+  const latest = new Map<Node, Map<string, Call>>();
   for (const call of calls) {
-    const miss = describeMiss(call, latest.get(call.agent.node));
+    const { node } = call.agent;
+    const byModel = latest.get(node) ?? new Map<string, Call>();
+    const miss = describeMiss(call, byModel.get(call.request.model));
     if (miss !== null) misses.set(call.number, miss);
-    latest.set(call.agent.node, call);
+    latest.set(node, byModel.set(call.request.model, call));
   }
   return misses;
 }
