@@ -44,10 +44,10 @@ export const renderFirstRun = (steps: readonly FirstStep[]): Html =>
         html`<li class="${isDone ? "done" : ""}"><div>${text}<span class="hidden">${isDone ? " (done)" : " (open)"}</span>${command === undefined || isDone ? "" : renderCommand(command)}</div></li>`,
     )}</ol></section>`;
 
-/** A part of a page that could not be read. The rest of the page is shown. */
-export const renderFailed = (what: string, reason: string): Html =>
-  html`<div class="notice bad" role="alert">${what} could not be read: ${reason}. The rest of this page is complete.</div>`;
-
-/** Old numbers, with their age and the reason. */
-export const renderStale = (age: string, reason: string): Html =>
-  html`<div class="notice" role="note">These numbers are ${age} old: ${reason}</div>`;
+/** The page of a request that failed: what, its code, how to try again, and what still works. */
+export const renderFailure = (code: string, sentence: string, address: string, works: string): Html =>
+  renderState(
+    "This page could not be read",
+    sentence,
+    html`<p class="quiet">${works} Code: <code>${code}</code></p><p><a href="${address}">Try again</a></p>`,
+  );

@@ -38,7 +38,16 @@ import { readNow } from "./read-now.ts";
 import { readPrivacy } from "./read-privacy.ts";
 import { LOCAL_REQUESTS, readRequests, requestListQuery, requestsApiPath } from "./read-requests.ts";
 import { showSession, showSessions } from "./session-pages.ts";
-import { parametersOf, placeOf, sendFile, showNotFound, showPage, toolsOf, viewOf } from "./show-page.ts";
+import {
+  parametersOf,
+  placeOf,
+  sendFile,
+  showFailure,
+  showNotFound,
+  showPage,
+  toolsOf,
+  viewOf,
+} from "./show-page.ts";
 import { answerStatement } from "./statement.ts";
 import { showUsagePage } from "./usage-pages.ts";
 
@@ -67,6 +76,12 @@ export function createLocalPages(ports: ApiPorts): Hono {
   routes.get("/privacy", (context) => showPrivacy(ports, context));
   routes.get("/limits", (context) => showLimits(ports, context));
   routes.get("/coverage", (context) => showCoverage(ports, context));
+  routes.onError((error, context) => {
+    // A browser that left is not an error. A file has no page: the API answers with the problem.
+    if (error === context.req.raw.signal.reason || context.req.query("format") !== undefined) throw error;
+    ports.onError(error);
+    return showFailure(ports, context);
+  });
   return routes;
 }
 

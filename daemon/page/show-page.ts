@@ -5,6 +5,7 @@ import { FRAME_POLICY, type FramedPage, type NavigationItem, renderFrame } from 
 import type { Html } from "../../pages/html.ts";
 import type { PageFile } from "../../pages/page-file.ts";
 import type { PagePlace } from "../../pages/page-place.ts";
+import { renderFailure } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
 import { renderTools, type ViewTools } from "../../pages/tools.ts";
 import { readView, type View, type ViewSpec } from "../../pages/view.ts";
@@ -27,7 +28,12 @@ export const viewOf = (context: Context, spec: ViewSpec): View => readView(spec,
 export const parametersOf = (context: Context): URLSearchParams => new URL(context.req.url).searchParams;
 
 /** Answers with a page in the dashboard's frame. */
-export function showPage(ports: ApiPorts, context: Context, page: FramedPage, status: 200 | 400 | 404 = 200) {
+export function showPage(
+  ports: ApiPorts,
+  context: Context,
+  page: FramedPage,
+  status: 200 | 400 | 404 | 500 = 200,
+) {
   const place = placeOf(ports);
   const daemon = ports.status();
   context.header("content-security-policy", FRAME_POLICY);
@@ -50,6 +56,14 @@ export function showPage(ports: ApiPorts, context: Context, page: FramedPage, st
 /** Answers 404 with a page. */
 export const showNotFound = (ports: ApiPorts, context: Context, back: NavigationItem, main: Html) =>
   showPage(ports, context, { heading: "Not found", path: back.path, back, main }, 404);
+
+/** Answers 500 with a page: what failed, and what still works. */
+export function showFailure(ports: ApiPorts, context: Context) {
+  const { pathname, search } = new URL(context.req.url);
+  const works = "Calls are still metered, as far as the state above says. Other pages may work.";
+  const main = renderFailure("internal", "The daemon's log has the error.", `${pathname}${search}`, works);
+  return showPage(ports, context, { heading: "Error", path: pathname, main }, 500);
+}
 
 function renderState(daemon: DaemonStatus): Html {
   const fault = findDaemonFault(daemon);

@@ -464,6 +464,34 @@ describe("the local dashboard", () => {
     assert.match(behind.text, /1 of 1 requests/);
   });
 
+  it("says in words what failed, with a way to try again, and keeps the navigation", async () => {
+    const errors: unknown[] = [];
+    const rig = await openApi({ onError: (error) => errors.push(error) });
+    const failure = new Error("disk I/O error at /home/ann");
+    try {
+      rig.store.records.list = async () => {
+        throw failure;
+      };
+      const answer = await rig.ask("/requests?q=a%22%3Cb%3E&period=7d");
+      const text = await answer.text();
+      assert.equal(answer.status, 500);
+      assert.match(answer.headers.get("content-security-policy") ?? "", /^default-src 'none'/);
+      assert.match(
+        text,
+        /This page could not be read.*Calls are still metered.*Code: <code>internal<\/code>/s,
+      );
+      assert.match(text, /<a href="\/requests\?q=a%22%3Cb%3E&amp;period=7d">Try again<\/a>/);
+      assert.match(text, /<a href="\/sessions">Sessions<\/a>/);
+      assert.doesNotMatch(text, /\/home\/ann/);
+      const file = await rig.ask("/requests?format=csv");
+      assert.equal(file.status, 500);
+      assert.equal(((await file.json()) as { code: string }).code, "internal");
+      assert.deepEqual(errors, [failure, failure]);
+    } finally {
+      rig.close();
+    }
+  });
+
   it("leads from every count of requests to a list with as many", async () => {
     const rig = await openApi();
     const known = { requestedAt: noon, tokensComplete: true };
