@@ -81,6 +81,7 @@ ${back === undefined ? "" : html`<a href="${pageHref(base, back.path)}">${back.n
 <span id="state" data-live>${host.state}</span>
 <div class="end">${controls}</div>
 </div>
+<div id="stale" class="notice" hidden></div>
 <div id="notices" data-live>${host.notices ?? ""}</div>
 ${main}
 ${tools}

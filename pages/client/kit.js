@@ -327,7 +327,9 @@ const refresh = async () => {
     });
     // For example to the sign-in page.
     if (answer.redirected) return location.reload();
+    if (!answer.ok && answer.status !== 304) throw new TypeError("no page");
     showRefreshed("Live");
+    showLost(false);
     if (answer.status === 304) return;
     const fresh = await parse(answer);
     [refreshed, etag] = [address, answer.headers.get("etag") ?? ""];
@@ -346,6 +348,7 @@ const refresh = async () => {
   } catch {
     // An event source reports it itself.
     showRefreshed("Not connected");
+    showLost(true);
   } finally {
     pauseMs = Math.max(LIVE_PAUSE_MS, 10 * (performance.now() - began));
   }
@@ -354,6 +357,18 @@ const refresh = async () => {
 const showRefreshed = (text) => {
   const live = byId("live");
   if (live?.dataset.refresh && live.textContent !== text) live.textContent = text;
+};
+/** Since when the page has lost its server; 0: it has not. */
+let lostAt = 0;
+/** Says how old the figures may be, in place of the state of metering. @param {boolean} isLost */
+const showLost = (isLost) => {
+  lostAt = isLost ? lostAt || Date.now() : 0;
+  const [state, stale] = [byId("state"), byId("stale")];
+  if (!state || !stale) return;
+  state.hidden = isLost;
+  stale.hidden = !isLost;
+  const minutes = Math.floor((Date.now() - lostAt) / 60_000);
+  stale.textContent = `Not connected for ${minutes < 1 ? "less than a minute" : `${minutes} min`}: these figures may be old.`;
 };
 const soon = () => {
   if (waiting || document.hidden) return;
@@ -368,15 +383,13 @@ const connect = () => {
   if (!live || !address || events || document.hidden) return;
   const source = (events = new EventSource(address));
   for (const name of ["request", "limit.warning", "limit.reset"]) source.addEventListener(name, soon);
-  let wasLost = false;
   source.addEventListener("open", () => {
     live.textContent = "Live";
-    if (wasLost) soon();
-    wasLost = false;
+    if (lostAt) soon();
   });
   source.addEventListener("error", () => {
     live.textContent = "Not connected";
-    wasLost = true;
+    showLost(true);
     // After a response other than 200 the browser does not try again.
     if (source.readyState !== EventSource.CLOSED) return;
     events = null;

@@ -333,8 +333,12 @@ describe("the local page in Chromium", {
         ++tries === 1 ? route.fulfill({ status: 401, body: "" }) : route.continue(),
       );
       await page.goto(addressOf(full));
+      await page.locator("#stale", { hasText: "these figures may be old" }).waitFor();
+      assert.equal(await page.getByText("Metering", { exact: true }).isVisible(), false);
       await page.getByText("Live", { exact: true }).waitFor();
       assert.equal(tries, 2);
+      await page.locator("#stale").waitFor({ state: "hidden" });
+      assert.ok(await page.getByText("Metering", { exact: true }).isVisible());
     } finally {
       await context.close();
     }

@@ -150,7 +150,22 @@ describe("the pages of a workspace's calls in Chromium", {
     await context.setOffline(true);
     await page.clock.fastForward(16_000);
     await page.getByText("Not connected", { exact: true }).waitFor();
+    const stale = page.locator("#stale");
+    await stale.getByText("Not connected for less than a minute: these figures may be old.").waitFor();
+    await page.clock.fastForward(121_000);
+    await stale.getByText("Not connected for 2 min: these figures may be old.").waitFor();
+    assert.match((await page.locator("#figures").textContent()) ?? "", /2 calls/);
     await context.setOffline(false);
+    await poll();
+    await stale.waitFor({ state: "hidden" });
+    // A failure of the server does not replace the figures either.
+    await page.route("**/now", (route) =>
+      route.fulfill({ status: 500, contentType: "text/html", body: "<main id=main>It failed" }),
+    );
+    await poll();
+    await stale.getByText("Not connected for less than a minute").waitFor();
+    assert.match((await page.locator("#figures").textContent()) ?? "", /2 calls/);
+    await page.unroute("**/now");
     await context.clearCookies();
     await page.clock.fastForward(16_000);
     await page.waitForURL(/\/sign-in/);
