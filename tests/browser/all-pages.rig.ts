@@ -136,31 +136,34 @@ export function testAllPages(
     assert.deepEqual(large, []);
   });
 
-  it("are reached by keyboard alone, with a visible focus and no trap", () =>
+  it("have controls that Tab reaches, all of them, each with a name and a visible focus, and no trap", () =>
     visitAll({ viewport: { width: 1440, height: 900 } }, async (page, where) => {
-      const links = (await page.evaluate(
-        `[...document.querySelectorAll("a[href], button, select, input:not([type=hidden]), textarea, summary")]
-          .filter((each) => each.checkVisibility() && !each.closest("svg") && each.tabIndex >= 0).length`,
+      const controls = (await page.evaluate(
+        `[...document.querySelectorAll("a[href], button, select, input:not([type=hidden]), textarea, summary, [tabindex='0']")]
+          .filter((each) => each.checkVisibility({ visibilityProperty: true }) && each.tabIndex >= 0).length`,
       )) as number;
-      let [last, stays] = ["", 0];
-      for (let presses = 0; presses < Math.min(links, 40); presses += 1) {
+      const reached = new Set<number>();
+      let [last, stays] = [-1, 0];
+      // Between the last control and the first one, the focus is on the browser itself. A date field has a few stops.
+      for (let presses = 0; reached.size < controls && presses < controls + 20; presses += 1) {
         await page.keyboard.press("Tab");
-        const focused = (await page.evaluate(`(() => {
+        const [index, isSeen, hasOutline, name] = (await page.evaluate(`(() => {
           const each = document.activeElement;
+          if (each === document.body) return [-1, true, true, "body"];
           const box = each.getBoundingClientRect();
           const style = getComputedStyle(each);
-          // In a date field, each part takes the focus in turn.
-          if (each.type === "date") each.style.outline = "1px solid";
-          return [each.tagName + [...document.querySelectorAll("*")].indexOf(each), box.width > 0, style.outlineStyle !== "none" || style.boxShadow !== "none"];
-        })()`)) as [string, boolean, boolean];
-        assert.ok(
-          focused[0].startsWith("BODY") || (focused[1] && focused[2]),
-          `${where}: ${focused[0]} has no visible focus`,
-        );
-        // A date field has a few stops. More would be a trap.
-        stays = focused[0] === last ? stays + 1 : 0;
-        last = focused[0];
-        assert.ok(stays < 5, `${where}: the focus stays on ${last}`);
+          const isSeen = box.width > 0 && box.height > 0 && box.bottom > 0 && box.top < innerHeight;
+          const hasOutline = each.type === "date" || style.outlineStyle !== "none" || style.boxShadow !== "none";
+          const name = each.getAttribute("aria-label") ?? each.labels?.[0]?.innerText ?? each.innerText;
+          return [[...document.querySelectorAll("*")].indexOf(each), isSeen, hasOutline, name.trim()];
+        })()`)) as [number, boolean, boolean, string];
+        assert.ok(isSeen && hasOutline, `${where}: ${name} has no visible focus`);
+        assert.notEqual(name, "", `${where}: a control has no name`);
+        if (index >= 0) reached.add(index);
+        stays = index === last ? stays + 1 : 0;
+        last = index;
+        assert.ok(stays < 5, `${where}: the focus stays on ${name}`);
       }
+      assert.equal(reached.size, controls, `${where}: some controls are not reached`);
     }));
 }
