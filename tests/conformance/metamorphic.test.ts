@@ -34,12 +34,21 @@ const randomSplit =
 
 const counts = async (...args: Parameters<typeof meter>) => (await meter(...args)).map(toExpected);
 
+const metered = new Map<ConformanceCase, Promise<RequestRecord[]>>();
+/** Returns the records of a whole case, which is metered once for all tests. */
+function meterWhole(testCase: ConformanceCase): Promise<RequestRecord[]> {
+  const found = metered.get(testCase) ?? meter(testCase);
+  metered.set(testCase, found);
+  return found;
+}
+const countsOfWhole = async (testCase: ConformanceCase) => (await meterWhole(testCase)).map(toExpected);
+
 describe("the counts are the same", () => {
   // Planted: the line reader forgets the CR that a cut separates from its LF; the member picker forgets the backslash
   // before a cut.
   it("for any cut of the connection", async () => {
     for (const testCase of cases) {
-      const whole = await counts(testCase);
+      const whole = await countsOfWhole(testCase);
       const size = testCase.request.length + testCase.response.length;
       const cuts = [randomSplit(7), randomSplit(1_000_003), randomSplit(size)];
       if (size <= MAX_BYTE_BY_BYTE) cuts.push(splitBytes);
@@ -53,7 +62,7 @@ describe("the counts are the same", () => {
     for (const testCase of cases) {
       const answer = plainAnswer(testCase);
       if (answer === null) continue;
-      const whole = await counts(testCase);
+      const whole = await countsOfWhole(testCase);
       for (const [coding, encode] of CODINGS) {
         for (const [framing, frame] of FRAMINGS) {
           // Every encoding is combined with every framing in some case, and each case has every encoding and every framing.
@@ -193,7 +202,7 @@ interface Priced {
 async function pricedUsages(): Promise<Priced[]> {
   const found: Priced[] = [];
   for (const testCase of cases) {
-    for (const record of await meter(testCase)) {
+    for (const record of await meterWhole(testCase)) {
       const usage = usageOf(record);
       const priced = priceUsage({ ...usage, providerCostPicoUsd: null }, prices);
       const isPlain = priced.lines.every(({ label, perUnit }) => label !== "request" && perUnit === 1);
