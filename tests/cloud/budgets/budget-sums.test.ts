@@ -92,67 +92,71 @@ describeOnEngines("the sums of budgets", (engine) => {
   after(() => rig.close());
 
   const AMOUNTS = { usd: "9 USD", tokens: "9M tokens", requests: "9M requests" } as const;
+  const UNITS = ["usd", "tokens", "requests"] as const;
 
   for (const zone of ["UTC", "Asia/Kolkata", "Asia/Kathmandu", "America/New_York"])
     for (const period of ["hour", "day", "week", "month", "total"])
-      for (const unit of ["usd", "tokens", "requests"] as const)
-        it(`are exact to the call for ${unit} a ${period} in ${zone}, by subject and machine`, async () => {
-          const base = `/v1/workspaces/${workspace.id}/budgets`;
-          const ids: string[] = [];
-          const subjects = [
-            ["workspace", null],
-            ["project", "shop"],
-            ["person", workspace.userId],
-            ["machine", keys[1]!.machineId],
-          ] as const;
-          for (const [subject, target] of subjects) {
-            const body = {
-              ...{ name: subject, subject, target, amount: AMOUNTS[unit], period },
-              ...(period !== "total" && { zone }),
-            };
-            ids.push((await json(rig.call("POST", base, token, body))).id);
-          }
-          type Budget = Readonly<Record<string, string>>;
-          const { items }: { items: Budget[] } = await json(rig.call("GET", base, token));
-          const byMachine: Budget[][] = [];
-          for (const { token: key } of keys)
-            byMachine.push((await json(rig.call("GET", "/v1/daemon/budgets", key))).budgets);
-          for (const [subject] of subjects) {
-            const item = items.find(({ name }) => name === subject)!;
-            const from = Date.parse(item.period_from!);
-            const matches = (each: (typeof sent)[number]) =>
-              each.at >= from &&
-              (subject !== "project" || each.project === "shop") &&
-              (subject !== "machine" || each.machine === 1);
-            const sum = (all: readonly (typeof sent)[number][]) =>
-              all.reduce(
-                (total, each) =>
-                  total +
-                  { usd: each.spent, tokens: BigInt(each.tokens), requests: each.isRefused ? 0n : 1n }[unit],
-                0n,
-              );
-            const counted = sent.filter(matches);
-            assert.ok(period === "hour" || counted.length > 0);
-            assert.equal(item.spent, `${sum(counted)}`, `${subject} ${zone} ${period}`);
-            const unpriced = counted.filter(({ isUnpriced }) => isUnpriced).length;
-            assert.equal(item.unpriced_calls, unit === "usd" ? unpriced : 0);
-            for (const [machine, budgets] of byMachine.entries()) {
-              const budget = budgets.find(({ name }) => name === subject);
-              if (subject === "machine" && machine !== 1) {
-                assert.equal(budget, undefined);
-                continue;
-              }
-              const isHere = (each: (typeof sent)[number]) => each.machine === machine;
-              assert.deepEqual(
-                [budget?.here, budget?.elsewhere],
-                [`${sum(counted.filter(isHere))}`, `${sum(counted.filter((each) => !isHere(each)))}`],
-              );
+      it(`are exact to the call for USD, tokens and requests a ${period} in ${zone}, by subject and machine`, async () => {
+        const base = `/v1/workspaces/${workspace.id}/budgets`;
+        const subjects = [
+          ["workspace", null],
+          ["project", "shop"],
+          ["person", workspace.userId],
+          ["machine", keys[1]!.machineId],
+        ] as const;
+        const cases = UNITS.flatMap((unit) =>
+          subjects.map(([subject, target]) => ({ unit, subject, target, name: `${subject} ${unit}` })),
+        );
+        const ids: string[] = [];
+        for (const { name, unit, subject, target } of cases) {
+          const body = {
+            ...{ name, subject, target, amount: AMOUNTS[unit], period },
+            ...(period !== "total" && { zone }),
+          };
+          ids.push((await json(rig.call("POST", base, token, body))).id);
+        }
+        type Budget = Readonly<Record<string, string>>;
+        const { items }: { items: Budget[] } = await json(rig.call("GET", base, token));
+        const byMachine: Budget[][] = [];
+        for (const { token: key } of keys)
+          byMachine.push((await json(rig.call("GET", "/v1/daemon/budgets", key))).budgets);
+        for (const { name, unit, subject } of cases) {
+          const item = items.find((each) => each.name === name)!;
+          const from = Date.parse(item.period_from!);
+          const matches = (each: (typeof sent)[number]) =>
+            each.at >= from &&
+            (subject !== "project" || each.project === "shop") &&
+            (subject !== "machine" || each.machine === 1);
+          const sum = (all: readonly (typeof sent)[number][]) =>
+            all.reduce(
+              (total, each) =>
+                total +
+                { usd: each.spent, tokens: BigInt(each.tokens), requests: each.isRefused ? 0n : 1n }[unit],
+              0n,
+            );
+          const counted = sent.filter(matches);
+          assert.ok(period === "hour" || counted.length > 0);
+          assert.equal(item.spent, `${sum(counted)}`, `${name} ${zone} ${period}`);
+          const unpriced = counted.filter(({ isUnpriced }) => isUnpriced).length;
+          assert.equal(item.unpriced_calls, unit === "usd" ? unpriced : 0, name);
+          for (const [machine, budgets] of byMachine.entries()) {
+            const budget = budgets.find((each) => each.name === name);
+            if (subject === "machine" && machine !== 1) {
+              assert.equal(budget, undefined, name);
+              continue;
             }
+            const isHere = (each: (typeof sent)[number]) => each.machine === machine;
+            assert.deepEqual(
+              [budget?.here, budget?.elsewhere],
+              [`${sum(counted.filter(isHere))}`, `${sum(counted.filter((each) => !isHere(each)))}`],
+              `${name} on machine ${machine}`,
+            );
           }
-          assert.deepEqual(
-            byMachine.map(({ length }) => length),
-            [3, 4, 3],
-          );
-          for (const id of ids) await rig.call("DELETE", `${base}/${id}`, token);
-        });
+        }
+        assert.deepEqual(
+          byMachine.map(({ length }) => length),
+          [3, 4, 3].map((perUnit) => perUnit * UNITS.length),
+        );
+        for (const id of ids) await rig.call("DELETE", `${base}/${id}`, token);
+      });
 });
