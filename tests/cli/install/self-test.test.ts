@@ -49,7 +49,7 @@ describe("selfTest()", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
     }
   });
 
-  it("is passed by a call that a used-up budget refuses, and leaves no record of it", async () => {
+  it("passes if a used-up budget refuses its call, and leaves no record of it", async () => {
     const { code, stderr } = await meter.run([
       "budget",
       "set",

@@ -132,7 +132,7 @@ describeOnEngines("savings", (engine) => {
     });
   }
 
-  it("are the same text and figures on both hosts for the same requests", async () => {
+  it("have the same text and figures on both hosts for the same requests", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(aRequest, { minLength: 1, maxLength: 40, size: "max" }), async (requests) => {
         const { workspace, get, page } = await open();

@@ -47,7 +47,7 @@ describe("createLimitTracker()", () => {
     assert.deepEqual(pointsOf(rig), [[100_000, 0]]);
   });
 
-  it("keeps accounts apart, and an unknown one", async () => {
+  it("keeps accounts apart, including an unknown one", async () => {
     const rig = await openTracker();
     rig.state({ usedPpm: 100_000 }, "a1");
     rig.state({ usedPpm: 200_000 }, "a2");

@@ -239,7 +239,7 @@ describe("other users of the machine", { skip: onLinux }, () => {
       assert.equal(proxy.counters().tunnelled.other_user, 1);
     });
 
-    it("a client that goes leaves no connection and no count", async () => {
+    it("a client that disconnects leaves no connection and no count", async () => {
       const provider = await listenRaw();
       const lookup = answerLater();
       const proxy = await openProxy(cleanup, {}, lookup.connect);

@@ -105,7 +105,7 @@ describe("renderTop()", () => {
     assert.ok(!renderTop(now, { ...view, isPaused: null }).includes("q quits"));
   });
 
-  it("shows little if there is little", () => {
+  it("leaves out parts without content", () => {
     const empty = {
       ...now,
       limits: [],
