@@ -422,9 +422,7 @@ function passTime(state: BudgetsState, _event: unknown, now: Millis): BudgetsSte
  */
 function withinLengths(state: BudgetsState, now: Millis): BudgetsState {
   const isAhead = state.calls.some(({ at }) => at > now);
-  const calls = isAhead
-    ? state.calls.map((call) => (call.at > now ? { ...call, at: now } : call))
-    : state.calls;
+  const calls = isAhead ? state.calls.map((call) => ({ ...call, at: Math.min(call.at, now) })) : state.calls;
   let isChanged = isAhead;
   const budgets = state.budgets.map((each) => {
     let next = each;
