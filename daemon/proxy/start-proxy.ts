@@ -75,6 +75,8 @@ interface StartProxyOptions {
   readonly connectLookup?: ConnectLookup;
   /** Returns a thread that waits for its configuration. Default: a new one of this process. */
   readonly startThread?: () => ProxyThread;
+  /** How long a worker may take to start until probes find that it hangs. Default: 30 s. */
+  readonly startsWithinMs?: number;
 }
 
 /** A running proxy. */
@@ -88,7 +90,10 @@ export interface RunningProxy {
   connections(): number;
   /** Resolves with the worker's response time in milliseconds. Rejects if the worker does not answer in time. */
   ping(timeoutMs: number): Promise<number>;
-  /** Resolves with whether the port accepts a connection and the worker answers in time, or with true if that can't be determined. */
+  /**
+   * Resolves with whether the port accepts a connection and the worker answers in time, or with true if that can't be determined, as while a
+   * worker starts.
+   */
   probe(timeoutMs: number): Promise<boolean>;
   /** Closes those connections that have been idle since the given time. */
   closeIdle(connections: readonly IdleConnection[]): void;
@@ -104,6 +109,9 @@ export interface RunningProxy {
 
 /** How many workers the proxy tries at its start: the system may refuse a process or a thread for a moment. */
 const START_ATTEMPTS = 5;
+
+/** How long a worker may take to start until probes find that it hangs, in milliseconds. */
+const STARTS_WITHIN_MS = 30_000;
 
 /** A worker that ran this long before it ended counts as healthy. */
 const healthyRunMs = 60_000;
@@ -127,6 +135,9 @@ interface ProxyState {
   readonly maxFailures: number;
   readonly connectLookup: ConnectLookup | undefined;
   readonly startThread: () => ProxyThread;
+  readonly startsWithinMs: number;
+  /** When the worker was started, until it is ready or has ended. */
+  startingAt: number | null;
   readonly reader: RelayLogReader;
   /** Functions that settle the pings in progress, by id, after everything that the worker sent before its answer was read. */
   readonly pings: Map<number, () => void>;
@@ -163,6 +174,7 @@ export function startProxy(
     maxFailures = Number.POSITIVE_INFINITY,
     connectLookup,
     startThread = startProxyThread,
+    startsWithinMs = STARTS_WITHIN_MS,
   }: StartProxyOptions = {},
 ): Promise<RunningProxy> {
   const proxy: ProxyState = {
@@ -172,6 +184,8 @@ export function startProxy(
     maxFailures,
     connectLookup,
     startThread,
+    startsWithinMs,
+    startingAt: null,
     reader: createRelayLogReader({
       frames: (frames) => deliver(sink, frames),
       message: (worker, message) => onMessage(proxy, worker, message),
@@ -257,6 +271,7 @@ function startWorker(
 ): void {
   const { config, reader, connectLookup, startThread } = proxy;
   proxy.startedAt = performance.now();
+  proxy.startingAt = proxy.startedAt;
   const worker = startThread();
   proxy.worker = worker;
   reader.begin(worker);
@@ -273,6 +288,7 @@ function startWorker(
   let problem = "the worker ended";
   worker.on("message", (message: FromWorker) => {
     if (message.kind === "ready") {
+      proxy.startingAt = null;
       proxy.boundPort = message.port;
       onReady();
     } else if (message.kind === "listen_failed") {
@@ -290,6 +306,7 @@ function startWorker(
   });
   worker.on("exit", (_, signal?: string | null) => {
     problem = signal ?? problem;
+    proxy.startingAt = null;
     disconnect?.();
     reader.readRest(worker);
     onWorkerExit(proxy, problem);
@@ -391,6 +408,8 @@ function pingWorker(proxy: ProxyState, timeoutMs: number, pings = proxy.pings): 
 }
 
 async function probeProxy(proxy: ProxyState, timeoutMs: number): Promise<boolean> {
+  // A busy machine needs longer for a start than the watchdog waits, which would use up its restarts on workers that start.
+  if (proxy.startingAt !== null && performance.now() - proxy.startingAt < proxy.startsWithinMs) return true;
   // The kernel accepts connections even if the worker hangs, so the worker must answer too.
   const answered = pingWorker(proxy, timeoutMs, proxy.probes).then(
     () => true,

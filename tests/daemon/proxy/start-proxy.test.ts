@@ -125,6 +125,31 @@ describe("startProxy()", () => {
     assert.equal(await proxy.probe(5_000), true);
   });
 
+  it("probe() does not count a worker that starts as one that hangs, until it has had the time", async () => {
+    for (const startsWithinMs of [60_000, 0]) {
+      const replaced = Promise.withResolvers<void>();
+      let starts = 0;
+      const proxy = await startProxy(config, ignoringSink, {
+        startsWithinMs,
+        startThread() {
+          starts += 1;
+          const thread = startProxyThread();
+          if (starts === 2) {
+            // It never gets its configuration, so it is never ready.
+            thread.postMessage = () => {};
+            replaced.resolve();
+          }
+          return thread;
+        },
+      });
+      proxy.restart();
+      await replaced.promise;
+      assert.equal(await proxy.probe(100), startsWithinMs > 0);
+      proxy.restart();
+      await proxy.stop(0);
+    }
+  });
+
   it("waits longer after each consecutive loss", async () => {
     const failures: number[] = [];
     const third = Promise.withResolvers<void>();
