@@ -115,8 +115,8 @@ export async function startStillLocalHost(): Promise<PageHostRig> {
       const context = await browser.newContext(options);
       await context.route("**/*", async (route) => {
         const { pathname, search } = new URL(route.request().url());
-        // A stream of events does not end.
-        if (pathname === "/v1/events") return await route.abort();
+        // A stream of events does not end, and here it does not begin: the page waits for it.
+        if (pathname === "/v1/events") return;
         let answer = await api.ask(pathname + search);
         // A fulfilled route can't redirect.
         const target = answer.headers.get("location");
