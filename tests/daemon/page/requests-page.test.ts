@@ -96,7 +96,7 @@ describe("the list of requests", () => {
         ["q=apollo", "2 requests"],
         ["kind=image", "1 request"],
       ] as const)
-        assert.ok((await (await ask(`/requests?${query}`)).text()).includes(`>${count}, `), query);
+        assert.ok((await (await ask(`/requests?${query}`)).text()).includes(`>${count}. `), query);
     }));
 
   it("pages through each order, each request once, while others arrive", () =>
