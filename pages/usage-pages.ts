@@ -15,6 +15,7 @@ import type { FramedPage } from "./frame.ts";
 import type { Html } from "./html.ts";
 import { createPageFile, type FileFormat, fileFormatOf, type PageFile } from "./page-file.ts";
 import { pageHref } from "./page-place.ts";
+import { reportCommand } from "./report-command.ts";
 import { renderState } from "./states.ts";
 import type { UsageHost, UsageResult } from "./usage-host.ts";
 import {
@@ -59,8 +60,8 @@ interface PageParts {
   readonly title?: string;
   readonly main: Html;
   readonly hasChart: boolean;
-  /** The command of `meter` that shows the same. */
-  readonly command: string;
+  /** The command of `meter` that shows the same; null if there is none. */
+  readonly command: string | null;
   /** The query of the exports. Default: that of the view. */
   readonly query?: UsageQuery;
 }
@@ -133,9 +134,9 @@ function renderUsageTools(
   view: UsageView,
   address: string,
   hasChart: boolean,
-  command: string,
+  command: string | null,
 ): Html {
-  return host.renderTools(address, { ...usageFiles(view), hasChart, command });
+  return host.renderTools(address, { ...usageFiles(view), hasChart, ...(command !== null && { command }) });
 }
 
 /** Returns the address of the requests of a query. */
@@ -174,7 +175,7 @@ async function showOverview(host: UsageHost, parameters: URLSearchParams): Promi
       ...(answer.forecast !== null && { title: `${formatShortUsd(BigInt(answer.forecast.today))} today` }),
       main: renderOverview(answer, view),
       hasChart: true,
-      command: "meter report",
+      command: reportCommand(view.query, usage),
     };
   });
 }
@@ -229,7 +230,7 @@ async function showExplore(host: UsageHost, parameters: URLSearchParams): Promis
     heading: "Explore",
     main: renderExplore({ usage, dimensions, links: linksOf(host, query) }, view),
     hasChart: isChart,
-    command: `meter report --by ${query.by ?? "project"}`,
+    command: reportCommand(query, usage),
     query,
   }));
 }
@@ -272,7 +273,7 @@ async function showProjects(host: UsageHost, parameters: URLSearchParams): Promi
     heading: "Projects and branches",
     main: renderProjects({ usage, origins: host.projectOrigins(), links: linksOf(host, query) }, view),
     hasChart: false,
-    command: "meter report --by project",
+    command: reportCommand(query, usage),
     query,
   }));
 }

@@ -1,0 +1,41 @@
+import type { UsageQuery } from "../core/pricing/view/usage-query.ts";
+import type { UsageAnswer, UsageDimension } from "../core/wire/usage.ts";
+
+/** What `meter report --by` calls the dimensions that it has. */
+const GROUPS: Readonly<Partial<Record<UsageDimension, string>>> = {
+  ...{ project: "project", model: "model", provider: "provider", client: "client" },
+  ...{ client_version: "client-version", session: "session", agent: "agent", branch: "branch" },
+  ...{ commit: "commit", pull_request: "pr", billing: "billing" },
+};
+
+/** Its options that select one value of a dimension. */
+const OPTIONS: Readonly<Partial<Record<UsageDimension, string>>> = {
+  ...{ project: "--project", model: "--model", provider: "--provider", session: "--session" },
+  ...{ branch: "--branch", commit: "--commit", pull_request: "--pr" },
+};
+
+/** Quotes a word for a shell, if it needs that. */
+const quote = (word: string): string =>
+  /^[\w.:/@+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+
+/** Returns the `meter report` that shows the sums of a query; null if it has no option for a part of it. */
+export function reportCommand(
+  { by, thenBy, period: asked, filters }: Pick<UsageQuery, "by" | "thenBy" | "period" | "filters">,
+  { period }: Pick<UsageAnswer, "period">,
+): string | null {
+  const words = ["meter report"];
+  const groups = [by, thenBy].flatMap((dimension) => (dimension === null ? [] : [GROUPS[dimension]]));
+  if (groups.includes(undefined)) return null;
+  words.push("--by", groups.length === 0 ? "total" : groups.join(","));
+  words.push("--from", period.from);
+  // The other named periods end now.
+  if (typeof asked !== "string" || asked === "month") words.push("--to", period.to);
+  for (const { dimension, not, values } of filters) {
+    const option = OPTIONS[dimension];
+    const [value = "", ...others] = values;
+    if (option === undefined || not || others.length > 0 || value === "" || value.startsWith("-"))
+      return null;
+    words.push(option, quote(value));
+  }
+  return words.join(" ");
+}
