@@ -7,7 +7,10 @@ import { createRandomBytes } from "../../../adapters/crypto/node-crypto.ts";
 import type { Accounts } from "../../../core/ports/accounts.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
 import { describeOnEngines, type TestDatabase } from "../../cloud/kit/engines.ts";
+import { lowerPasswordCost } from "./low-cost-passwords.rig.ts";
 import { type Claims, startOidcProvider } from "./oidc-provider.rig.ts";
+
+before(lowerPasswordCost);
 
 const baseUrl = "https://cloud.meter.example";
 const password = "correct horse battery";

@@ -19,6 +19,7 @@ import { DELETED_WITH_WORKSPACE } from "../../../cloud/store/purge.ts";
 import { PURGE_DELAY_MS } from "../../../core/privacy/deletion/soft-deletion.ts";
 import { HOUR_MS } from "../../../core/values/time.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
+import { lowerPasswordCost } from "../../adapters/accounts/low-cost-passwords.rig.ts";
 import {
   batch,
   type CloudRig,
@@ -30,6 +31,8 @@ import {
 } from "../kit/cloud-rig.ts";
 import { describeOnEngines, describeOnPostgres, type Engine, type TestDatabase } from "../kit/engines.ts";
 import { missingPostgres, startPostgres } from "../kit/postgres-server.ts";
+
+before(lowerPasswordCost);
 
 const config = { rateLimits: { perUser: 1e6, perKey: 1e6 } };
 const randomBytes = createRandomBytes();
