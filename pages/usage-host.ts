@@ -58,7 +58,10 @@ export interface UsageHost extends PagePlace {
   ): Promise<UsageResult<readonly UsageAnswer[]>>;
   /** Reads what could cost less: of the query, it takes the period, the zone, the buckets and the filters. */
   readSavings(query: UsageQuery): Promise<UsageResult<SavingsAnswer>>;
-  /** Reads how much of a period was metered, whatever the filters, and for how long no meter ran in each of its buckets. */
+  /**
+   * Reads how much of a period was metered, whatever the filters, and for how long no meter ran in each of its buckets. That is
+   * not read without buckets.
+   */
   readCoverage(span: PageSpan, buckets: readonly PageSpan[]): Promise<PeriodCoverage>;
   /** Returns the names of the values of filters that are IDs. */
   nameFilters(filters: UsageQuery["filters"]): Promise<NameOfValue>;

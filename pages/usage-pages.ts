@@ -296,7 +296,10 @@ async function showSavings(host: UsageHost, parameters: URLSearchParams): Promis
       host.readBreakdowns({ ...query, compare: "none", top: MENU_VALUES }, ["project", "model"]),
       host.readCoverage(
         { from: Date.parse(from), to: Date.parse(to) },
-        savings.buckets.map((bucket) => ({ from: Date.parse(bucket.from), to: Date.parse(bucket.to) })),
+        // Only a bucket without requests can be hatched.
+        savings.buckets.some(({ requests }) => requests === 0)
+          ? savings.buckets.map((bucket) => ({ from: Date.parse(bucket.from), to: Date.parse(bucket.to) }))
+          : [],
       ),
     ]);
     return {

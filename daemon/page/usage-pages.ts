@@ -52,7 +52,7 @@ export function createUsageHost(ports: ApiPorts, context: Context): UsageHost {
     }),
     readSavings: (query) => readSavingsAnswer(ports, query),
     readCoverage: async (span, buckets) => {
-      const stopped = readStopped(ports, span);
+      const stopped = buckets.length === 0 ? null : readStopped(ports, span);
       const stoppedMs = stopped === null ? null : measureStoppedMs(stopped, buckets);
       return { ...readCoverage(ports, span), stoppedMs };
     },

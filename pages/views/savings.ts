@@ -166,11 +166,12 @@ function renderChart(
   </section>`;
 }
 
-/** Returns for how long no meter ran. */
+/** Returns for how long no meter ran, of a bucket without requests. */
 function gapOf(
   { from, to, requests }: SavingsAnswer["buckets"][number],
   stoppedMs: number | null,
 ): Pick<Bar, "gap"> {
+  if (requests > 0) return {};
   const gap = describeGap({ from: Date.parse(from), to: Date.parse(to), stoppedMs }, requests);
   return gap === undefined ? {} : { gap };
 }

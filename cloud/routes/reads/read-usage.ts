@@ -97,7 +97,15 @@ export async function readPeriodStops(
   buckets: readonly Span[],
 ) {
   const { stopped, ...coverage } = await inReadScope(db, { workspaceId }, (trx) =>
-    readFleetCoverage(trx, workspaceId, { from, to }, { withMissing: false, withStopped: true }),
+    readFleetCoverage(
+      trx,
+      workspaceId,
+      { from, to },
+      {
+        withMissing: false,
+        withStopped: buckets.length > 0,
+      },
+    ),
   );
   return { ...coverage, stoppedMs: stopped === null ? null : measureStoppedMs(stopped, buckets) };
 }
