@@ -91,8 +91,10 @@ const clockJump = (name: string, what: string, offset: string, offsetMs: number)
 });
 
 /** Stops the relay's process. */
-async function stopRelay(meter: MeterProcess): Promise<void> {
-  process.kill(await waitFor("the relay's process", () => findRelay(meter.pid)), "SIGSTOP");
+async function stopRelay(meter: MeterProcess): Promise<number> {
+  const relay = await waitFor("the relay's process", () => findRelay(meter.pid));
+  process.kill(relay, "SIGSTOP");
+  return relay;
 }
 
 async function hangProxy(meter: MeterProcess, restarts: number): Promise<void> {
@@ -248,7 +250,7 @@ export const machineFaults: readonly FaultScenario[] = [
         await hangProxy(meter, n);
       }
       await assertRows(meter, [await back(rig, meter)]);
-      await stopRelay(meter);
+      const relay = await stopRelay(meter);
       await waitFor(
         "the watchdog to give up",
         async () => (await meter.status()).proxy.watchdog === "exhausted",
@@ -258,6 +260,8 @@ export const machineFaults: readonly FaultScenario[] = [
       assert.match(stdout, /restarts did not help/);
       assert.equal((await health(meter)).status, "degraded");
       process.kill(meter.pid, "SIGKILL");
+      // It is stopped, so it does not notice the end of its daemon, and keeps the output open.
+      process.kill(relay, "SIGKILL");
     },
   },
   {
