@@ -1,5 +1,6 @@
 import type { UsageQuery } from "../core/pricing/view/usage-query.ts";
 import type { UsageAnswer, UsageDimension } from "../core/wire/usage.ts";
+import type { PagePeriod } from "./page-period.ts";
 
 /** What `meter report --by` calls the dimensions that it has. */
 const GROUPS: Readonly<Partial<Record<UsageDimension, string>>> = {
@@ -17,6 +18,10 @@ const OPTIONS: Readonly<Partial<Record<UsageDimension, string>>> = {
 /** Quotes a word for a shell, if it needs that. */
 const quote = (word: string): string =>
   /^[\w.:/@+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+
+/** Returns the options of a command that select a period, given in milliseconds. */
+export const periodOptions = ({ from, to }: Pick<PagePeriod, "from" | "to">): string =>
+  `--from ${new Date(from).toISOString()} --to ${new Date(to).toISOString()}`;
 
 /** Returns the `meter report` that shows the sums of a query; null if it has no option for a part of it. */
 export function reportCommand(

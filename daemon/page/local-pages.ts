@@ -12,6 +12,7 @@ import { limitsCsv } from "../../pages/limits-file.ts";
 import { nowCsv, nowJson } from "../../pages/now-file.ts";
 import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
 import { pageHref } from "../../pages/page-place.ts";
+import { periodOptions } from "../../pages/report-command.ts";
 import { renderTools } from "../../pages/tools.ts";
 import { USAGE_PAGES, usageFiles } from "../../pages/usage-pages.ts";
 import { usageHref } from "../../pages/usage-view.ts";
@@ -234,6 +235,10 @@ async function showCoverage(ports: ApiPorts, context: Context) {
     path: "/coverage",
     controls: renderPeriods(view, placeOf(ports)),
     main: renderCoverage(answer, view, placeOf(ports)),
-    tools: renderTools({ ...filesOf(view), hasChart: true, command: "meter coverage" }),
+    tools: renderTools({
+      ...filesOf(view),
+      hasChart: true,
+      command: `meter coverage ${periodOptions(readLocalPeriod(view, ports.clock.now()))}`,
+    }),
   });
 }

@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { renderPeriods } from "../../pages/filters.ts";
+import { periodOptions } from "../../pages/report-command.ts";
 import { filterValue, type View, viewParameters } from "../../pages/view.ts";
 import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
 import { renderSessions, SESSIONS_VIEW } from "../../pages/views/sessions.ts";
@@ -32,7 +33,7 @@ export async function showSessions(ports: ApiPorts, context: Context) {
     main: renderSessions(await readSessions(ports, view), view, placeOf(ports)),
     tools: toolsOf(context, `/v1/sessions?${query}`, {
       ...filesOf("/sessions", view),
-      command: project === undefined ? "meter sessions" : `meter sessions --project ${quote(project)}`,
+      command: `meter sessions ${periodOptions({ from, to })}${project === undefined ? "" : ` --project ${quote(project)}`}`,
     }),
   });
 }

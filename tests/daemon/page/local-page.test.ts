@@ -492,6 +492,20 @@ describe("the local dashboard", () => {
     }
   });
 
+  it("prints commands with the period of the page", async () => {
+    const bounds = "from=2026-11-01T00:00:00Z&to=2026-11-02T00:00:00Z";
+    const options = "--from 2026-11-01T00:00:00.000Z --to 2026-11-02T00:00:00.000Z";
+    const coverage = await pageOf(() => {}, `/coverage?${bounds}`);
+    assert.ok(coverage.text.includes(`<code>meter coverage ${options}</code>`));
+    const sessions = await pageOf(() => {}, `/sessions?${bounds}&project=it's`);
+    assert.ok(
+      sessions.text.includes(
+        `<code>meter sessions ${options} --project &#39;it&#39;\\&#39;&#39;s&#39;</code>`,
+      ),
+      sessions.text.match(/<code>meter sessions.*?<\/code>/)?.[0],
+    );
+  });
+
   it("leads from every count of requests to a list with as many", async () => {
     const rig = await openApi();
     const known = { requestedAt: noon, tokensComplete: true };
