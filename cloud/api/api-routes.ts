@@ -314,7 +314,7 @@ export const API_ROUTES = {
     answers: { 200: traceSchema },
   },
   "GET /v1/workspaces/:ws/sessions": {
-    summary: "List sessions with a request in the period, the one with the latest request first",
+    summary: "List sessions with a request in the period, by default the one with the latest request first",
     caller: "person",
     workspace: {},
     query: sessionsQuerySchema,

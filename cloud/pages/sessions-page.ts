@@ -6,7 +6,12 @@ import { renderPeriods } from "../../pages/filters.ts";
 import { readPagePeriod } from "../../pages/page-period.ts";
 import { filesOf, filterValue, readView } from "../../pages/view.ts";
 import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
-import { renderSessions, type SessionLine, WORKSPACE_SESSIONS_VIEW } from "../../pages/views/sessions.ts";
+import {
+  renderSessions,
+  type SessionLine,
+  sessionSort,
+  WORKSPACE_SESSIONS_VIEW,
+} from "../../pages/views/sessions.ts";
 import { readNames } from "../routes/reads/read-names.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
 import { readPeriodCoverage } from "../routes/reads/read-usage.ts";
@@ -40,7 +45,8 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
     user: filterValue(view, "person") ?? null,
     machine: machineOf(filterValue(view, "machine")),
   };
-  const list = { from, to, floor, limit: MAX_SESSIONS, filter };
+  const sort = sessionSort(view);
+  const list = { from, to, floor, sort, limit: MAX_SESSIONS, filter };
   const [rows, menus, coverage] = await Promise.all([
     listSessions(parts.db, workspace.workspaceId, list),
     readFilterMenus(call, period, ["project", "person", "machine"]),
@@ -52,6 +58,7 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
     return sendFile(call, "sessions", format, sessionsCsv, await toWireSessions(call, shown));
   const query = new URLSearchParams({ from: formatInstant(from), to: formatInstant(to) });
   for (const [name, value] of Object.entries(filter)) if (value !== null) query.set(name, value);
+  if (sort !== "latest") query.set("sort", sort);
   const answer = {
     ...menus,
     sessions: await toSessionLines(call, shown),

@@ -95,10 +95,15 @@ export const tracesQuerySchema = v.object({
   limit,
 });
 
+/** The orders of a list of sessions: by the latest call, what was spent, the number of calls, or the time from first to last. */
+export const SESSION_SORTS = ["latest", "cost", "calls", "length"] as const;
+export type SessionSort = (typeof SESSION_SORTS)[number];
+
 /** The query of `…/sessions`. */
 export const sessionsQuerySchema = v.object({
   from: edge,
   to: edge,
+  sort: v.optional(v.picklist(SESSION_SORTS), "latest"),
   project: maybe(text(64)),
   machine: maybe(uuid),
   user: maybe(identifier),

@@ -1,7 +1,7 @@
 import { type Context, Hono } from "hono";
 import { buildSessionTree } from "../../core/metering/sessions/session-tree.ts";
 import { formatCsvLine } from "../../core/values/text/format-csv-field.ts";
-import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/wire/queries.ts";
+import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, SESSION_SORTS } from "../../core/wire/queries.ts";
 import type { SessionSummary } from "../store/port/sessions.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { problem } from "./problem.ts";
@@ -31,11 +31,13 @@ export function createSessionRoutes(ports: ApiPorts): Hono {
 
 async function listSessions({ store, clock, turn }: ApiPorts, context: Context): Promise<Response> {
   const { from, to, days, project, limit = `${PAGE_SIZE_DEFAULT}`, format } = context.req.query();
+  const sort = SESSION_SORTS.find((each) => each === (context.req.query("sort") ?? "latest"));
+  if (sort === undefined) return problem(context, 400, "invalid_query", "invalid query parameter: sort");
   if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > PAGE_SIZE_MAX)
     return problem(context, 400, "invalid_query", "invalid query parameter: limit");
   const period = readPeriod({ from, to, days }, clock.now());
   if (!period.ok) return problem(context, 400, period.code, period.detail);
-  const query = { from: period.from, to: period.to, limit: Number(limit) };
+  const query = { from: period.from, to: period.to, sort, limit: Number(limit) };
   const sessions = await store.sessions.list({ ...query, ...(project !== undefined && { project }) }, turn);
   return sendSessions(context, sessions, format === "csv" ? "csv" : "json");
 }

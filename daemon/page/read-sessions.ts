@@ -1,6 +1,6 @@
 import { filterValue, type View } from "../../pages/view.ts";
 import type { SessionAnswer } from "../../pages/views/session.ts";
-import type { SessionLine, SessionsAnswer } from "../../pages/views/sessions.ts";
+import { type SessionLine, type SessionsAnswer, sessionSort } from "../../pages/views/sessions.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { readCoverage } from "../api/read-usage.ts";
 import type { SessionSummary } from "../store/port/sessions.ts";
@@ -30,7 +30,7 @@ export function toSessionLine(session: SessionSummary): SessionLine {
   };
 }
 
-/** Lists the sessions of a view, the latest first. */
+/** Lists the sessions of a view. */
 export async function listSessions(
   { store, turn, clock }: ApiPorts,
   view: View,
@@ -38,7 +38,7 @@ export async function listSessions(
   const { from, to } = readLocalPeriod(view, clock.now());
   const project = filterValue(view, "project");
   return await store.sessions.list(
-    { from, to, limit: MAX_SESSIONS, ...(project !== undefined && { project }) },
+    { from, to, sort: sessionSort(view), limit: MAX_SESSIONS, ...(project !== undefined && { project }) },
     turn,
   );
 }

@@ -3,7 +3,7 @@ import { renderPeriods } from "../../pages/filters.ts";
 import { periodOptions } from "../../pages/report-command.ts";
 import { filterValue, type View, viewParameters } from "../../pages/view.ts";
 import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
-import { renderSessions, SESSIONS_VIEW } from "../../pages/views/sessions.ts";
+import { renderSessions, SESSIONS_VIEW, sessionSort } from "../../pages/views/sessions.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { type SessionFormat, sendSession, sendSessions } from "../api/session-routes.ts";
 import { readLocalPeriod } from "./page-period.ts";
@@ -20,10 +20,12 @@ export async function showSessions(ports: ApiPorts, context: Context) {
   }
   const { from, to } = readLocalPeriod(view, ports.clock.now());
   const project = filterValue(view, "project");
+  const sort = sessionSort(view);
   const query = new URLSearchParams({
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
     limit: `${MAX_SESSIONS}`,
+    ...(sort !== "latest" && { sort }),
     ...(project !== undefined && { project }),
   });
   return showPage(ports, context, {
@@ -33,7 +35,7 @@ export async function showSessions(ports: ApiPorts, context: Context) {
     main: renderSessions(await readSessions(ports, view), view, placeOf(ports)),
     tools: toolsOf(context, `/v1/sessions?${query}`, {
       ...filesOf("/sessions", view),
-      command: `meter sessions ${periodOptions({ from, to })}${project === undefined ? "" : ` --project ${quote(project)}`}`,
+      command: `meter sessions ${periodOptions({ from, to })}${project === undefined ? "" : ` --project ${quote(project)}`}${sort === "latest" ? "" : ` --sort ${sort}`}`,
     }),
   });
 }

@@ -1,5 +1,6 @@
 import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
+import type { SessionSort } from "../../core/wire/queries.ts";
 import type { StoreConnections } from "./connections.ts";
 import type { FoundSession, SessionQuery, SessionStore, SessionSummary } from "./port/sessions.ts";
 import type { Turn } from "./port/values.ts";
@@ -22,7 +23,7 @@ export function createSessionStore({ reads }: Pick<StoreConnections, "reads">): 
   return {
     list: async (query, turn) => {
       const summaries: SessionSummary[] = [];
-      for (const id of await findLatestSessions(reads, query, turn)) {
+      for (const id of await findSessions(reads, query, turn)) {
         const summary = summarise(reads, id);
         if (summary !== null) summaries.push(summary);
         await turn();
@@ -44,11 +45,13 @@ function conditionOf({ project }: SessionQuery): { readonly sql: string; readonl
   return project === undefined ? { sql: "", values: [] } : { sql: " AND project = ?", values: [project] };
 }
 
-async function findLatestSessions(
+async function findSessions(
   connection: SqliteConnection,
   query: SessionQuery,
   turn: Turn,
 ): Promise<readonly string[]> {
+  const { sort = "latest" } = query;
+  if (sort !== "latest") return await sortBySums(connection, { ...query, sort }, turn);
   const all = listSessionIds(connection, MAX_VISITED_SESSIONS + 1);
   return all.length > MAX_VISITED_SESSIONS
     ? await readLatestIds(connection, query, turn)
@@ -98,22 +101,87 @@ async function readLatestIds(
   query: SessionQuery,
   turn: Turn,
 ): Promise<readonly string[]> {
-  const { sql, values } = conditionOf(query);
-  const slice = connection.prepare<{ id: string; at: Millis; seq: number }>(
-    `SELECT session_id AS id, requested_at AS at, seq FROM requests
-     WHERE (requested_at, seq) < (?, ?) AND requested_at >= ? AND session_id IS NOT NULL${sql}
-     ORDER BY requested_at DESC, seq DESC LIMIT ${SLICE_ROWS}`,
-  );
   const ids = new Set<string>();
-  let before: readonly [at: Millis, seq: number] = [query.to ?? lastInstant, 0];
-  for (;;) {
-    const rows = slice.all([...before, query.from ?? 0, ...values]);
+  for await (const rows of readCalls(connection, query, turn)) {
     for (const { id } of rows) {
       ids.add(id);
       if (ids.size === query.limit) return [...ids];
     }
+  }
+  return [...ids];
+}
+
+/** What the requests of a session in the period add up to. Costs are doubles: they only decide the order. */
+interface SessionSums {
+  readonly id: string;
+  spent: number;
+  cost: number;
+  calls: number;
+  first: Millis;
+  last: Millis;
+}
+
+/** The same order as that of the page. */
+const BY_SUMS: Readonly<
+  Record<Exclude<SessionSort, "latest">, (one: SessionSums, other: SessionSums) => number>
+> = {
+  cost: (one, other) => other.spent - one.spent || other.cost - one.cost,
+  calls: (one, other) => other.calls - one.calls,
+  length: (one, other) => other.last - other.first - (one.last - one.first),
+};
+
+/** Reads all requests of the period. No rollup has sessions. */
+async function sortBySums(
+  connection: SqliteConnection,
+  query: SessionQuery & { readonly sort: keyof typeof BY_SUMS },
+  turn: Turn,
+): Promise<readonly string[]> {
+  const sessions = new Map<string, SessionSums>();
+  for await (const rows of readCalls(connection, query, turn)) {
+    for (const { id, at, ended_at, cost, is_spent } of rows) {
+      const sums = sessions.get(id) ?? { id, spent: 0, cost: 0, calls: 0, first: at, last: ended_at };
+      sessions.set(id, sums);
+      sums.spent += is_spent === 1 ? cost : 0;
+      sums.cost += cost;
+      sums.calls += 1;
+      sums.first = at;
+      sums.last = Math.max(sums.last, ended_at);
+    }
+  }
+  return [...sessions.values()]
+    .sort(BY_SUMS[query.sort])
+    .slice(0, query.limit)
+    .map(({ id }) => id);
+}
+
+interface CallRow {
+  readonly id: string;
+  readonly at: Millis;
+  readonly seq: number;
+  readonly ended_at: Millis;
+  readonly cost: number;
+  readonly is_spent: 0 | 1;
+}
+
+/** Reads the requests of sessions in slices, the latest first. */
+async function* readCalls(
+  connection: SqliteConnection,
+  query: SessionQuery,
+  turn: Turn,
+): AsyncGenerator<readonly CallRow[]> {
+  const { sql, values } = conditionOf(query);
+  const slice = connection.prepare<CallRow>(
+    `SELECT session_id AS id, requested_at AS at, seq, requested_at + latency_ms AS ended_at,
+       CAST(coalesce(cost_pico_usd, 0) AS REAL) AS cost, ${SERIES_COLUMNS.billing_mode} IN ('metered', 'credits', 'free') AS is_spent
+     FROM requests WHERE (requested_at, seq) < (?, ?) AND requested_at >= ? AND session_id IS NOT NULL${sql}
+     ORDER BY requested_at DESC, seq DESC LIMIT ${SLICE_ROWS}`,
+  );
+  let before: readonly [at: Millis, seq: number] = [query.to ?? lastInstant, 0];
+  for (;;) {
+    const rows = slice.all([...before, query.from ?? 0, ...values]);
+    yield rows;
     const last = rows.at(-1);
-    if (last === undefined || rows.length < SLICE_ROWS) return [...ids];
+    if (last === undefined || rows.length < SLICE_ROWS) return;
     before = [last.at, last.seq];
     await turn();
   }

@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import type { CostSplit } from "../../core/pricing/cost-split.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { SESSION_SORTS, type SessionSort } from "../../core/wire/queries.ts";
 import { type CoverageFigure, renderCoverageLine } from "../coverage-figure.ts";
 import { formatShare, formatSpan, renderUsd } from "../figures.ts";
 import {
@@ -23,7 +24,7 @@ import type { RequestSender } from "./shown-request.ts";
 
 const sessionsView = (filters: readonly string[]): ViewSpec => ({
   path: "/sessions",
-  keys: { period: PERIOD_VALUES, from: [], to: [], sort: ["latest", "cost", "calls", "length"] },
+  keys: { period: PERIOD_VALUES, from: [], to: [], sort: SESSION_SORTS },
   filters,
 });
 
@@ -70,7 +71,7 @@ export interface SessionsAnswer {
 const costOf = ({ split }: SessionLine): bigint =>
   split.spentPicoUsd + split.planUsagePicoUsd + split.unknownBillingPicoUsd;
 
-const ORDERS: Readonly<Record<string, (one: SessionLine, other: SessionLine) => number>> = {
+const ORDERS: Readonly<Record<SessionSort, (one: SessionLine, other: SessionLine) => number>> = {
   latest: (one, other) => other.endedAt - one.endedAt,
   // By what was spent; those that spent the same, by what plans covered.
   cost: (one, other) =>
@@ -79,15 +80,29 @@ const ORDERS: Readonly<Record<string, (one: SessionLine, other: SessionLine) => 
   length: (one, other) => other.endedAt - other.startedAt - (one.endedAt - one.startedAt),
 };
 
+/** What a list is that has not all sessions, by its order. */
+const FIRST_OF: Readonly<Record<SessionSort, (sessions: string) => string>> = {
+  latest: (sessions) => `The latest ${sessions}`,
+  cost: (sessions) => `The ${sessions} that cost most`,
+  calls: (sessions) => `The ${sessions} with most calls`,
+  length: (sessions) => `The longest ${sessions}`,
+};
+
+/** The order of a view. */
+export const sessionSort = (view: View): SessionSort =>
+  SESSION_SORTS.find((sort) => sort === view.values.sort) ?? "latest";
+
 /** Renders sessions with their costs. */
 export function renderSessions(answer: SessionsAnswer, view: View, place: PagePlace): Html {
   const { sessions, hasMore, periodWords, nameOf, caveat, coverage } = answer;
-  const sorted = sessions.toSorted(ORDERS[view.values.sort ?? "latest"]);
+  const sort = sessionSort(view);
+  const sorted = sessions.toSorted(ORDERS[sort]);
+  const count = formatQuantity(sessions.length, "session");
   return html`${renderViewNotices(view)}
     ${renderFilterMenus(answer, view)}
     ${renderChips(view, nameOf)}
     ${caveat === undefined ? "" : html`<div class="notice" role="note">${caveat}</div>`}
-    <p class="quiet" data-summary>${hasMore ? `The latest ${sessions.length} sessions` : formatQuantity(sessions.length, "session")}. ${periodWords}.${renderCoverageLine(coverage, viewHref(view, { spec: COVERAGE_VIEW }))}</p>
+    <p class="quiet" data-summary>${hasMore ? FIRST_OF[sort](count) : count}. ${periodWords}.${renderCoverageLine(coverage, viewHref(view, { spec: COVERAGE_VIEW }))}</p>
     <div id="list" data-live>${
       sessions.length > 0
         ? html`<section class="panel">${renderTable(sorted, view, place)}</section>`

@@ -1,6 +1,7 @@
 import { UsageError } from "clipanion";
 import { shownParts } from "../../../core/pricing/cost-split.ts";
 import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
+import { SESSION_SORTS } from "../../../core/wire/queries.ts";
 import { sessionsTable } from "../../../daemon/api/session-csv.ts";
 import { cachePermille, sessionJson } from "../../../daemon/api/session-json.ts";
 import { countPart, formatRowCost } from "../../../daemon/store/format-row-cost.ts";
@@ -20,6 +21,7 @@ import { type Column, renderTable } from "../../render/table.ts";
 /** The options of `meter sessions`. */
 export interface ListSessionsOptions extends PeriodOptions {
   readonly project: string | undefined;
+  readonly sort: string | undefined;
   readonly limit: string | undefined;
   readonly utc: boolean;
   readonly json: boolean;
@@ -29,14 +31,17 @@ export interface ListSessionsOptions extends PeriodOptions {
 /** The default number of sessions. Decision: about what a terminal shows. */
 const DEFAULT_LIMIT = 20;
 
-/** Lists sessions, the latest first. */
+/** Lists sessions, by default the latest first. */
 export async function listSessions(context: CommandContext, options: ListSessionsOptions): Promise<void> {
   const { project, limit = String(DEFAULT_LIMIT) } = options;
   if (options.json && options.csv) throw new UsageError("--json and --csv can't be combined.");
   if (!/^[1-9]\d{0,3}$/.test(limit))
     throw new UsageError(`Invalid value for --limit: ${limit}. Expected: a number from 1 to 9999.`);
+  const sort = SESSION_SORTS.find((each) => each === (options.sort ?? "latest"));
+  if (sort === undefined)
+    throw new UsageError(`Invalid value for --sort: ${options.sort}. Expected: ${SESSION_SORTS.join(", ")}.`);
   const period = readPeriod(options, Date.now(), options.utc);
-  const query = { ...period, limit: Number(limit), ...(project !== undefined && { project }) };
+  const query = { ...period, sort, limit: Number(limit), ...(project !== undefined && { project }) };
   await withStore(context.home, { readOnly: true }, async (store) => {
     const sessions = await store.sessions.list(query, async () => {});
     if (options.json) return context.printJson({ items: sessions.map(sessionJson) });

@@ -9,7 +9,7 @@ export class SessionsCommand extends MeterCommand {
   static override paths = [["sessions"]];
   static override usage = Command.Usage({
     category: "Reports",
-    description: "List sessions with their cost, the latest first",
+    description: "List sessions with their cost, by default the latest first",
     details: `
       A session is a conversation with an agent, as the agent names it. Calls of programs that name none are grouped by process,
       with a new session after a pause of 30 minutes; these are marked with ~. A session that has a call in the period is listed
@@ -18,6 +18,7 @@ export class SessionsCommand extends MeterCommand {
     examples: [
       ["List the latest sessions", "meter sessions"],
       ["List today's sessions of one project", "meter sessions --since today --project web"],
+      ["List the sessions that cost most in a week", "meter sessions --since 7d --sort cost"],
     ],
   });
 
@@ -25,6 +26,9 @@ export class SessionsCommand extends MeterCommand {
   from = fromOption();
   to = toOption();
   project = Option.String("--project", { description: "Only sessions with calls of this project" });
+  sort = Option.String("--sort", {
+    description: "Which sessions come first: latest (default), cost, calls or length, counted in the period",
+  });
   limit = Option.String("--limit", { description: "At most this many sessions (default 20)" });
   utc = Option.Boolean("--utc", false, UTC_OPTION);
   json = costJsonOption();

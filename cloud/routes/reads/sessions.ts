@@ -16,13 +16,14 @@ export const MAX_SESSION_REQUESTS = 2_000;
 export const sessionHandlers = {
   /** Answers 400 below the plan's window. */
   "GET /v1/workspaces/:ws/sessions": async ({ parts, workspace, query, answer }) => {
-    const { from: _from, to: _to, limit, ...filter } = query;
+    const { from: _from, to: _to, sort, limit, ...filter } = query;
     const now = parts.clock.now();
     const period = parsePeriod("traces", query, workspace, now);
     if (!period.ok) return period.refusal;
     const { from, to, stated } = period.value;
     const floor = retentionFloor("traces", reachOf(workspace, now));
-    const rows = await listSessions(parts.db, workspace.workspaceId, { from, to, floor, limit, filter });
+    const list = { from, to, floor, sort, limit, filter };
+    const rows = await listSessions(parts.db, workspace.workspaceId, list);
     const shown = rows.slice(0, limit);
     const names = await readNames(
       parts.accounts,

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
 import type { Millis } from "../../../core/values/time.ts";
-import type { SessionsQuery } from "../../../core/wire/queries.ts";
+import type { SessionSort, SessionsQuery } from "../../../core/wire/queries.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import { FAILED } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
@@ -36,12 +36,25 @@ export interface SessionRow {
   readonly unknown_billing_pico_usd: string;
 }
 
+/** The billing modes of what was spent. */
+const SPENT_MODES = "'metered', 'credits', 'free'";
+
 /** The filters of a list of sessions. An empty project selects requests without one. */
 export type SessionFilter = Pick<SessionsQuery, "project" | "machine" | "user">;
+
+/** What the requests of a session in the period add up to, the highest first. */
+const ORDERS: Readonly<Record<SessionSort, string>> = {
+  latest: "max(requested_at) desc",
+  cost: `sum(cost_pico_usd) filter (where ${EFFECTIVE_BILLING_SQL} in (${SPENT_MODES})) desc nulls last,
+    sum(cost_pico_usd) desc nulls last`,
+  calls: "count(*) desc",
+  length: "max(requested_at + coalesce(latency_ms, 0) * interval '1 millisecond') - min(requested_at) desc",
+};
 
 /** Which sessions are listed: those with a request in the period. */
 export interface SessionList extends Span {
   readonly filter: SessionFilter;
+  readonly sort: SessionSort;
   /** The earliest time that may be read. A session's earlier requests are not in its sums. */
   readonly floor: Millis;
   readonly limit: number;
@@ -50,27 +63,37 @@ export interface SessionList extends Span {
 /** The requests that are searched first. They name a page of sessions in most workspaces, and are read in a few milliseconds. */
 const NEWEST_REQUESTS = 20_000;
 
-/** Lists sessions, the one with the latest request first: at most one more than the limit. */
+/** Lists sessions in an order: at most one more than the limit. */
 export async function listSessions(
   db: CloudDatabase,
   workspaceId: string,
   list: SessionList,
 ): Promise<readonly SessionRow[]> {
   return await inReadScope(db, { workspaceId }, async (trx) => {
-    const newest = await findLatestIds(trx, workspaceId, list, NEWEST_REQUESTS);
-    const isComplete = newest.ids.length > list.limit || newest.requests < NEWEST_REQUESTS;
-    const { ids } = isComplete ? newest : await findLatestIds(trx, workspaceId, list, null);
+    const ids = await findIds(trx, workspaceId, list);
     const rows = await sumSessions(trx, workspaceId, ids, list.floor);
     const byId = new Map(rows.map((row) => [row.session_id, row]));
     return ids.flatMap((id) => byId.get(id) ?? []);
   });
 }
 
-/** Finds the sessions among the newest requests of a list, or among all, with the number of requests that were read. */
-async function findLatestIds(
+async function findIds(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
-  { from, to, filter: { project, machine, user }, limit }: SessionList,
+  list: SessionList,
+): Promise<readonly string[]> {
+  if (list.sort === "latest") {
+    const newest = await selectIds(trx, workspaceId, list, NEWEST_REQUESTS);
+    if (newest.ids.length > list.limit || newest.requests < NEWEST_REQUESTS) return newest.ids;
+  }
+  return (await selectIds(trx, workspaceId, list, null)).ids;
+}
+
+/** Finds the sessions among the newest requests of a list, or among all, with the number of requests that were read. */
+async function selectIds(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  { from, to, filter: { project, machine, user }, sort, limit }: SessionList,
   newest: number | null,
 ): Promise<{ readonly ids: readonly string[]; readonly requests: number }> {
   const filters: RawBuilder<unknown>[] = [
@@ -80,12 +103,14 @@ async function findLatestIds(
   ];
   const { rows } = await sql<{ session_id: string; requests: string }>`
     select session_id, sum(count(*)) over () as requests from (
-      select session_id, requested_at from requests
+      select session_id, requested_at, latency_ms, cost_pico_usd, billing_mode, provider from requests
       where workspace_id = ${workspaceId}::uuid and session_id is not null
         and requested_at >= ${from}::timestamptz and requested_at < ${to}::timestamptz ${sql.join(filters, sql` `)}
       ${newest === null ? sql`` : sql`order by requested_at desc limit ${newest}::bigint`}
     ) as read
-    group by session_id order by max(requested_at) desc, session_id limit ${limit + 1}::bigint`.execute(trx);
+    group by session_id order by ${sql.raw(ORDERS[sort])}, max(requested_at) desc, session_id limit ${limit + 1}::bigint`.execute(
+    trx,
+  );
   return { ids: rows.map(({ session_id }) => session_id), requests: Number(rows[0]?.requests ?? 0) };
 }
 
@@ -103,7 +128,7 @@ const SUMS = `min(requested_at) as started_at,
     (coalesce(sum(prompt_tokens), 0) + coalesce(sum(cache_read_tokens), 0) + coalesce(sum(cache_write_tokens), 0))::text
   end as input_tokens,
   sum(cache_read_tokens)::text as cache_read_tokens,
-  ${billed("'metered', 'credits', 'free'")} as spent_pico_usd, ${billed("'plan'")} as plan_usage_pico_usd,
+  ${billed(SPENT_MODES)} as spent_pico_usd, ${billed("'plan'")} as plan_usage_pico_usd,
   ${billed("'unknown'")} as unknown_billing_pico_usd`;
 
 async function sumSessions(

@@ -1,5 +1,6 @@
 import type { RecordFields } from "../../../core/values/record-fields.ts";
 import type { Millis } from "../../../core/values/time.ts";
+import type { SessionSort } from "../../../core/wire/queries.ts";
 import type { StoredRequest } from "./records.ts";
 import type { ReportRow } from "./reports.ts";
 import type { Period, Turn } from "./values.ts";
@@ -7,6 +8,8 @@ import type { Period, Turn } from "./values.ts";
 /** Which sessions are listed: those with a request in the period, and of the project. */
 export interface SessionQuery extends Period {
   readonly project?: string;
+  /** Which come first. Counts the calls in the period. Default: `latest`. */
+  readonly sort?: SessionSort;
   readonly limit: number;
 }
 
@@ -38,7 +41,7 @@ export type FoundSession =
 
 /** The sessions of requests. */
 export interface SessionStore {
-  /** Lists sessions, the one with the latest request first, with `turn` between slices. */
+  /** Lists sessions in the order of the query, with `turn` between slices. */
   list(query: SessionQuery, turn: Turn): Promise<SessionSummary[]>;
   /** Finds a session by its id or a unique beginning of it, or by `last` for the one with the latest request. */
   find(text: string): FoundSession;

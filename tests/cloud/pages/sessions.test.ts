@@ -113,6 +113,30 @@ describeOnEngines("the sessions of a workspace", (engine) => {
     assert.match(await read(`/sessions?person=${member.userId}`), /No sessions match these filters/);
   });
 
+  it("are listed in an order of sums, of which a limit keeps the first", async () => {
+    const { items } = await api("/sessions");
+    type Item = Record<"session_id" | "started_at" | "ended_at" | "spent_pico_usd", string> & {
+      requests: number;
+    };
+    const sums: Readonly<Record<string, (item: Item) => number>> = {
+      cost: (item) => Number(item.spent_pico_usd),
+      calls: (item) => item.requests,
+      length: (item) => Date.parse(item.ended_at) - Date.parse(item.started_at),
+    };
+    const ids = (list: readonly Item[]) => list.map(({ session_id }) => session_id);
+    for (const [sort, sum] of Object.entries(sums)) {
+      const expected = ids((items as Item[]).toSorted((one, other) => sum(other) - sum(one)));
+      assert.equal(expected[0], LONG, sort);
+      assert.deepEqual(ids((await api(`/sessions?sort=${sort}`)).items), expected, sort);
+      assert.deepEqual(ids((await api(`/sessions?sort=${sort}&limit=1`)).items), [LONG], sort);
+    }
+    // Only what was spent in the period counts.
+    const path = "/sessions?sort=cost&limit=1&from=2026-11-21T11:53:00Z";
+    assert.deepEqual(ids((await api(path)).items), [BARE]);
+    const refused = await rig.call("GET", `/v1/workspaces/${workspace.id}/sessions?sort=name`, member.token);
+    assert.equal(refused.status, 422);
+  });
+
   it("are listed on a page in the order that its address names", async () => {
     const page = await read("/sessions");
     assert.deepEqual(listed(page), [BARE, LONG, OLD]);

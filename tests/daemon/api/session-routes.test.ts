@@ -40,12 +40,29 @@ describe("GET /v1/sessions", () => {
         [["s 1", 2, "7"]],
       );
       assert.deepEqual(await (await ask("/sessions?project=apollo&format=json")).json(), { items });
-      assert.match(page, /meter sessions --project &#39;apollo&#39;/);
+      assert.match(
+        page,
+        /meter sessions --from 2026-04-13T\S+ --to 2026-05-12T\S+ --project &#39;apollo&#39;/,
+      );
       const one = await (await ask("/sessions/s%201")).text();
       const { tree } = await jsonOf(await ask(curlPath(one)));
       assert.deepEqual([tree.calls.length, tree.agents.length], [1, 1]);
       assert.match(one, /meter session &#39;s 1&#39;/);
       assert.deepEqual((await jsonOf(await ask("/sessions/s%201?format=json"))).tree, tree);
+    }));
+
+  it("lists sessions by their sums, as the page and its commands do", () =>
+    withSessions(async (ask) => {
+      const ids = async (path: string) =>
+        (await jsonOf(await ask(path))).items.map(({ session_id }: Record<string, unknown>) => session_id);
+      assert.deepEqual(await ids("/v1/sessions?from=2026-01-01"), ["s2", "s 1"]);
+      assert.deepEqual(await ids("/v1/sessions?from=2026-01-01&sort=calls"), ["s 1", "s2"]);
+      assert.deepEqual(await ids("/v1/sessions?from=2026-01-01&sort=calls&limit=1"), ["s 1"]);
+      assert.equal((await ask("/v1/sessions?sort=name")).status, 400);
+      const page = await (await ask("/sessions?sort=calls")).text();
+      assert.deepEqual(await ids(curlPath(page)), ["s 1", "s2"]);
+      assert.match(page, /meter sessions --from 2026-04-13T\S+ --to 2026-05-12T\S+ --sort calls/);
+      assert.deepEqual(await ids("/sessions?sort=calls&format=json"), ["s 1", "s2"]);
     }));
 
   it("sends CSV, with formulas escaped", () =>

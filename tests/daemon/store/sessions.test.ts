@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { RequestRecord } from "../../../core/values/record.ts";
+import type { SessionSort } from "../../../core/wire/queries.ts";
+import type { SessionQuery } from "../../../daemon/store/port/sessions.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
 import { withStore } from "./open-sample-store.rig.ts";
 import { noon, sampleRecord } from "./sample-records.rig.ts";
@@ -18,7 +20,7 @@ const call = (sessionId: string | null, minutes: number, more: Partial<RequestRe
     ...more,
   });
 
-const listed = async (store: Store, query: Partial<typeof ALL & { project: string }> = {}) =>
+const listed = async (store: Store, query: Partial<SessionQuery> = {}) =>
   (await store.sessions.list({ ...ALL, ...query }, turn)).map(({ sessionId }) => sessionId);
 
 describe("sessions.list()", () => {
@@ -86,6 +88,31 @@ describe("sessions.list()", () => {
       // More rows than one slice has.
       store.records.insert(Array.from({ length: 6_000 }, (_, at) => call("busy", 600 + at / 1_000)));
       assert.deepEqual(await listed(store, { limit: 2 }), ["busy", "s5"]);
+    }));
+
+  it("sorts all sessions of the period by the sums of their calls in it", () =>
+    withStore(async (store) => {
+      const long = { latencyMs: 40 * minute };
+      store.records.insert([
+        call("plan", 0, { billingMode: "plan", costPicoUsd: 900n }),
+        call("spent", 1, { billingMode: "metered", costPicoUsd: 5n }),
+        call("often", 2, { billingMode: "metered", costPicoUsd: 2n }),
+        call("often", 3, { billingMode: "credits", costPicoUsd: 2n }),
+        call("often", 4, { costPicoUsd: null }),
+        call("long", 5, { ...long, billingMode: "metered", costPicoUsd: 1n }),
+        call("long", -60, { billingMode: "metered", costPicoUsd: 1_000n, project: "api" }),
+        // More rows than one slice has, and later than all others.
+        ...Array.from({ length: 1_500 }, (_, at) => call(`free-${at}`, 10 + at / 1_000, { costPicoUsd: 0n })),
+      ]);
+      const first = async (sort: SessionSort, limit: number) =>
+        await listed(store, { from: noon, sort, limit });
+      assert.deepEqual(await first("cost", 4), ["spent", "often", "long", "plan"]);
+      assert.deepEqual((await first("calls", 3))[0], "often");
+      assert.deepEqual(await first("length", 2), ["long", "often"]);
+      assert.equal((await first("latest", 1))[0], "free-1499");
+      assert.deepEqual(await listed(store, { sort: "cost", limit: 1 }), ["long"]);
+      assert.deepEqual(await listed(store, { sort: "cost", project: "api" }), ["long"]);
+      assert.equal((await listed(store, { sort: "calls", limit: 9_999 })).length, 1_504);
     }));
 
   it("is empty without sessions", () =>

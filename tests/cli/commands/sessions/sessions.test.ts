@@ -116,12 +116,14 @@ describe("meter sessions", () => {
         (item: { session_id: string }) => item.session_id.slice(0, 4),
       );
     assert.deepEqual(await ids("--limit", "1"), ["019e"]);
+    assert.deepEqual(await ids("--sort", "cost", "--limit", "1"), ["5e55"]);
     assert.deepEqual(await ids("--project", "acme-web"), ["5e55"]);
     assert.deepEqual(await ids("--to", "2026-05-12T13:00:00Z"), ["5e55"]);
     assert.deepEqual(await ids("--from", "2026-05-13"), []);
     assert.match((await run(["sessions", "--from", "2026-05-13"])).stdout, /^No sessions\.$/m);
     for (const words of [
       ["--limit", "0"],
+      ["--sort", "name"],
       ["--json", "--csv"],
       ["--since", "x"],
     ])
