@@ -1,11 +1,16 @@
 import { sql, type Transaction } from "kysely";
-import { DAY_MS } from "../../../core/values/time.ts";
+import { type CalendarDate, DAY_MS, type Millis } from "../../../core/values/time.ts";
+import { formatCalendarDate } from "../../../core/wire/instant.ts";
 import { listUnsummedDays } from "../branch-sums.ts";
 import { BRANCH_KEY, contributions, ROLLUP_KEY, ROLLUP_SUMS, USAGE_SUMS } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
 
 /** Runs a read in a short transaction. */
 type InPage = <T>(read: (trx: Transaction<CloudSchema>) => Promise<T>) => Promise<T>;
+
+/** The most days that are compared at once, and the requests after which a later day begins another page. */
+const PAGE_DAYS = 32;
+const PAGE_REQUESTS = 20_000;
 
 const INSTANT = `to_char("time" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
 
@@ -22,9 +27,17 @@ interface Rollup {
   readonly texts: readonly string[];
   /** The rows of the table that are compared. */
   readonly where: string;
+  /** Whether only days are compared that are summed up by branch. */
+  readonly isByBranch: boolean;
 }
 
-const OF_MACHINES = { key: ROLLUP_KEY, sums: ROLLUP_SUMS, texts: [], where: "true" };
+/** Whole UTC days: the first, and the one after the last. */
+interface Days {
+  readonly from: CalendarDate;
+  readonly until: CalendarDate;
+}
+
+const OF_MACHINES = { key: ROLLUP_KEY, sums: ROLLUP_SUMS, texts: [], where: "true", isByBranch: false };
 
 const ROLLUPS: readonly Rollup[] = [
   { table: "usage_hourly", time: "hour", ofHour: "hour", format: INSTANT, ...OF_MACHINES },
@@ -37,9 +50,15 @@ const ROLLUPS: readonly Rollup[] = [
   },
 ];
 
-const OF_BRANCHES = { key: BRANCH_KEY, sums: USAGE_SUMS, texts: ["git_branch"], format: INSTANT };
+/** On other days, reports read the requests. */
+const OF_BRANCHES = {
+  key: BRANCH_KEY,
+  sums: USAGE_SUMS,
+  texts: ["git_branch"],
+  format: INSTANT,
+  isByBranch: true,
+};
 
-/** Compared only on days that are summed up by branch: on others, reports read the requests. */
 const BRANCH_ROLLUPS: readonly Rollup[] = [
   { table: "usage_branches", time: "starts_at", ofHour: "hour", where: "span_hours = 1", ...OF_BRANCHES },
   {
@@ -51,31 +70,52 @@ const BRANCH_ROLLUPS: readonly Rollup[] = [
   },
 ];
 
-/** Compares the totals with the sums of the requests, one UTC day at a time. Describes the first total that differs. */
+/** Compares the totals with the sums of the requests, a page of days at a time. Describes the first total that differs. */
 export async function findWrongTotal(inPage: InPage, workspaceId: string): Promise<string | null> {
-  let day: string | null = "-infinity";
+  let from = "-infinity";
   for (;;) {
-    const after: string = day;
-    day = await inPage((trx) => nextDay(trx, workspaceId, after));
-    if (day === null) return null;
-    const on: string = day;
-    const from = Date.parse(`${on}T00:00:00Z`);
-    const unsummed = await inPage((trx) => listUnsummedDays(trx, workspaceId, { from, to: from + DAY_MS }));
-    for (const rollup of [...ROLLUPS, ...(unsummed.length === 0 ? BRANCH_ROLLUPS : [])]) {
-      const wrong = await inPage((trx) => findWrongTotalOn(trx, workspaceId, rollup, on));
+    const start: string = from;
+    const days = await inPage((trx) => nextDays(trx, workspaceId, start));
+    if (days === null) return null;
+    const span = { from: toInstant(days.from), to: toInstant(days.until) };
+    const unsummed = (await inPage((trx) => listUnsummedDays(trx, workspaceId, span))).map(
+      formatCalendarDate,
+    );
+    for (const rollup of [...ROLLUPS, ...BRANCH_ROLLUPS]) {
+      const wrong = await inPage((trx) => findWrongTotalOn(trx, workspaceId, rollup, days, unsummed));
       if (wrong !== null) return wrong;
     }
+    from = days.until;
   }
 }
 
-/** Returns the first day after another that has requests or totals. */
-async function nextDay(
+const toInstant = (date: CalendarDate): Millis => Date.parse(`${date}T00:00:00Z`);
+
+/** Returns the next days from a day on, beginning with the first that has requests or totals. Null if there is none. */
+async function nextDays(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   day: string,
-): Promise<string | null> {
+): Promise<Days | null> {
+  const first = await firstDay(trx, workspaceId, day);
+  if (first === null) return null;
+  const from = toInstant(first);
+  const { rows } = await sql<{ day: string }>`select (requested_at at time zone 'UTC')::date::text as day
+    from requests where workspace_id = ${workspaceId}::uuid and requested_at >= ${first}::date::timestamp at time zone 'UTC'
+    order by requested_at limit 1 offset ${PAGE_REQUESTS}::bigint`.execute(trx);
+  const full = rows[0] === undefined ? Number.POSITIVE_INFINITY : toInstant(rows[0].day);
+  // At least one day, however many requests it has.
+  const until = Math.max(from + DAY_MS, Math.min(from + PAGE_DAYS * DAY_MS, full));
+  return { from: first, until: formatCalendarDate(until) };
+}
+
+async function firstDay(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  day: string,
+): Promise<CalendarDate | null> {
   const inWorkspace = sql`workspace_id = ${workspaceId}::uuid`;
-  const from = sql`((${day}::date + 1)::timestamp at time zone 'UTC')`;
+  const from = sql`(${day}::date::timestamp at time zone 'UTC')`;
   const { rows } = await sql<{ day: string | null }>`select min(day)::text as day from (
       select (min(requested_at) at time zone 'UTC')::date as day from requests
         where ${inWorkspace} and requested_at >= ${from}
@@ -84,7 +124,7 @@ async function nextDay(
         where ${inWorkspace} and span_hours = 1 and starts_at >= ${from}
       union all select (min(starts_at) at time zone 'UTC')::date from usage_branches
         where ${inWorkspace} and span_hours = 24 and starts_at >= ${from}
-      union all select min(day) from usage_daily where ${inWorkspace} and day > ${day}::date
+      union all select min(day) from usage_daily where ${inWorkspace} and day >= ${day}::date
     ) as days`.execute(trx);
   return rows[0]?.day ?? null;
 }
@@ -103,16 +143,21 @@ interface WrongTotal {
 async function findWrongTotalOn(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
-  { table, time, ofHour, format, key, sums: ownSums, texts, where }: Rollup,
-  day: string,
+  { table, time, ofHour, format, key, sums: ownSums, texts, where, isByBranch }: Rollup,
+  days: Days,
+  unsummed: readonly CalendarDate[],
 ): Promise<string | null> {
   const inWorkspace = sql`workspace_id = ${workspaceId}::uuid`;
-  const from = sql`(${day}::date::timestamp at time zone 'UTC')`;
-  const until = sql`((${day}::date + 1)::timestamp at time zone 'UTC')`;
-  const onDay =
+  const from = sql`(${days.from}::date::timestamp at time zone 'UTC')`;
+  const until = sql`(${days.until}::date::timestamp at time zone 'UTC')`;
+  const onDays =
     time === "day"
-      ? sql`day = ${day}::date`
+      ? sql`day >= ${days.from}::date and day < ${days.until}::date`
       : sql`${sql.ref(time)} >= ${from} and ${sql.ref(time)} < ${until}`;
+  const isSummed = (column: string) =>
+    isByBranch && unsummed.length > 0
+      ? sql`and (${sql.ref(column)} at time zone 'UTC')::date not in (${sql.join(unsummed.map((day) => sql`${day}::date`))})`
+      : sql``;
   const sums = ownSums.map((sum) => `sum(${sum}) as ${sum}`).join(", ");
   const wrong = ownSums.map(
     (sum) => `case when coalesce(e.${sum}, 0) <> coalesce(k.${sum}, 0) then '${sum}' end`,
@@ -120,6 +165,7 @@ async function findWrongTotalOn(
   const { rows } = await sql<WrongTotal>`
     with own as (
       select * from requests where ${inWorkspace} and requested_at >= ${from} and requested_at < ${until}
+        ${isSummed("requested_at")}
     ),
     contributed as (${sql.raw(contributions("own", 1, texts))}),
     expected as (
@@ -128,7 +174,7 @@ async function findWrongTotalOn(
     ),
     kept as (
       select ${sql.raw(`${time} as "time", ${key}, ${ownSums.join(", ")}`)} from ${sql.table(table)}
-      where ${inWorkspace} and ${onDay} and ${sql.raw(where)}
+      where ${inWorkspace} and ${onDays} and ${sql.raw(where)} ${isSummed(time)}
     ),
     compared as (
       select "time", ${sql.raw(key)}, array_remove(array[${sql.raw(wrong.join(", "))}], null) as sums

@@ -199,6 +199,40 @@ describeOnEngines("verifyCosts()", (engine) => {
     }
   });
 
+  it("compares the totals of every day, and those by branch where there are any", async () => {
+    const workspace = await rig.addWorkspace();
+    const days = ["2026-07-01", "2026-07-02", "2026-07-31", "2026-08-02", "2026-11-20"];
+    const records = days.map((day) => record(rig.uuid(), { requested_at: `${day}T23:30:00.000Z` }));
+    const sent = await json(rig.call("POST", "/v1/requests/batch", workspace.token, batch(...records)));
+    assert.equal(sent.accepted, days.length, JSON.stringify(sent));
+    const run = async (statement: string) =>
+      await sql.raw(statement.replace("WS", `workspace_id = '${workspace.id}'`)).execute(rig.db);
+    const detail = async () => {
+      const { costs } = await verify(rig, workspace.id);
+      return costs.ok ? null : costs.detail;
+    };
+    // As of a day that is not summed up by branch yet.
+    await run("delete from usage_branches where WS and starts_at::date = '2026-07-02'");
+    assert.equal(await detail(), null);
+    for (const day of days) {
+      for (const [table, time] of [
+        ["usage_hourly", "hour"],
+        ["usage_daily", "day"],
+        ["usage_branches", "starts_at"],
+      ] as const) {
+        const where = `where WS and (${time} at time zone 'UTC')::date = '${day}'`;
+        const of = table === "usage_daily" ? where.replace("(day at time zone 'UTC')::date", "day") : where;
+        const only = table === "usage_branches" ? `${of} and span_hours = 1` : of;
+        await run(`update ${table} set requests = requests + 1 ${only}`);
+        const isUnsummed = table === "usage_branches" && day === "2026-07-02";
+        const found = (await detail()) ?? "";
+        assert.equal(found.startsWith(`requests in ${table} at ${day}`), !isUnsummed, `${day} ${found}`);
+        await run(`update ${table} set requests = requests - 1 ${only}`);
+      }
+    }
+    assert.equal(await detail(), null);
+  });
+
   it("accepts the rows of a purged account", async () => {
     const { id, second, heads } = await open(rig);
     const { user_id: userId } = await rig.db
