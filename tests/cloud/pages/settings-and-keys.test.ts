@@ -143,6 +143,10 @@ describeOnEngines("the pages of settings and keys", (engine) => {
     const [{ id, last_used_at: usedAt }] = items.filter(({ scope }: { scope: string }) => scope === "admin");
     assert.notEqual(usedAt, null);
     assert.ok(page.includes(`datetime="${usedAt}"`));
+    const revocation = page.slice(page.indexOf(`<details id="revoke-${id}">`)).split("</details>")[0] ?? "";
+    assert.match(revocation, /Programs that use this key are refused at once\. This can't be undone\./);
+    assert.match(revocation, /<button class="danger">Revoke the key/);
+    assert.match(page, /The machine stops sending until it is connected again\./);
     const revoked = await admin.post("/keys", { action: "revoke", id });
     assert.deepEqual([revoked.status, revoked.headers.get("location")], [303, `/w/${workspace.id}/keys`]);
     assert.equal((await rig.call("GET", `/v1/workspaces/${workspace.id}/settings`, token)).status, 401);
