@@ -49,6 +49,7 @@ const SESSION_COLUMNS: Columns<WorkspaceSession> = [
   ["agents", (session) => session.agents],
   ["requests", (session) => session.requests],
   ["failed_requests", (session) => session.failed_requests],
+  ["blocked_requests", (session) => session.blocked_requests],
   ["unpriced_requests", (session) => session.unpriced_requests],
   ["incomplete_requests", (session) => session.incomplete_requests],
   ["input_tokens", (session) => session.input_tokens],

@@ -161,6 +161,7 @@ async function toSessionLines(
     agents: Number(row.agents),
     calls: Number(row.requests),
     failed: Number(row.failed_requests),
+    blocked: Number(row.blocked_requests),
     unpriced: Number(row.unpriced_requests),
     cached:
       row.input_tokens === null || row.cache_read_tokens === null

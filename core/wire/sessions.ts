@@ -24,6 +24,8 @@ export const sessionSchema = v.object({
   agents: count,
   requests: count,
   failed_requests: count,
+  /** Calls that a budget refused. They are in `requests`, and did not fail. Absent from answers of older versions. */
+  blocked_requests: maybe(count),
   unpriced_requests: count,
   incomplete_requests: count,
   /** All input tokens, with those of caches; null if no request states any. */

@@ -23,7 +23,16 @@ export function sessionsTable(sessions: readonly SessionSummary[]): CsvTable {
   });
   return toTable(items, [
     ...(["session_id", "session_source", "project", "client", "client_version", "git_branch"] as const),
-    ...(["started_at", "ended_at", "duration_ms", "agents", "requests", "errors", "unpriced"] as const),
+    ...([
+      "started_at",
+      "ended_at",
+      "duration_ms",
+      "agents",
+      "requests",
+      "errors",
+      "blocked",
+      "unpriced",
+    ] as const),
     "requests_from_logs",
     ...(["incomplete", "prompt_tokens", "cache_read_tokens", "cache_write_tokens"] as const),
     ...(["completion_tokens", "thinking_tokens", "cache_permille"] as const),

@@ -23,6 +23,7 @@ export function toSessionLine(session: SessionSummary): SessionLine {
     isInferred: source === "inferred",
     calls: usage.requests,
     failed: usage.errors,
+    blocked: usage.blocked,
     unpriced: usage.unpriced,
     cached:
       input === null || usage.tokens.cacheRead === null ? null : { read: usage.tokens.cacheRead, input },

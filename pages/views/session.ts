@@ -92,17 +92,18 @@ const renderOwner = ({ client, sender }: SessionLine): Html =>
     : html`${renderName(sender.person)} on ${renderName(sender.machine)}`;
 
 function renderFigures(session: SessionLine, agents: readonly Agent[], place: PagePlace): Html {
-  const { split, calls, failed, unpriced, startedAt, endedAt, cached } = session;
+  const { split, calls, failed, blocked, unpriced, startedAt, endedAt, cached } = session;
   const tile = (name: string, value: Html | string, note: Html | string) =>
     html`<div><dt>${name}</dt><dd class="value">${value}</dd><dd>${note}</dd></div>`;
   const parts = COST_PARTS.filter(({ part }, n) =>
     n === 0 ? split.planUsagePicoUsd === 0n || split[part] > 0n : split[part] > 0n,
   );
   const compactions = agents.reduce((sum, { node }) => sum + node.compactions, 0);
+  const ofCalls = failed === 0 ? html`none failed` : html`<span class="bad">${failed} failed</span>`;
   return html`<p class="quiet" data-summary>${renderOwner(session)} in ${renderName(session.project)}${session.branch === null ? "" : html` on <bdi>${session.branch}</bdi>`}, ${renderTime(startedAt, place, true)} to ${formatTimeOfDay(endedAt, place.zone)} (${place.zone})${session.isInferred ? "; the calls of one process, because the program names no session" : ""}</p>
   <dl class="figures">
     ${parts.map(({ part, label }) => tile(label, renderUsd(split[part]), part === "planUsagePicoUsd" ? "at API prices, not spent" : unpriced > 0 ? `without ${formatQuantity(unpriced, "unpriced call")}` : "all calls priced"))}
-    ${tile("Calls", calls.toLocaleString("en"), failed === 0 ? "none failed" : html`<span class="bad">${failed} failed</span>`)}
+    ${tile("Calls", calls.toLocaleString("en"), blocked === 0 ? ofCalls : html`${ofCalls}, ${blocked} refused by budgets`)}
     ${tile("Length", formatSpan(endedAt - startedAt), `${formatQuantity(agents.length - 1, "sub-agent")}`)}
     ${tile("Input from caches", cached === null ? "–" : formatShare(cached.read, cached.input), compactions === 0 ? "no compaction" : formatQuantity(compactions, "compaction"))}
   </dl>`;

@@ -48,6 +48,8 @@ export interface SessionLine {
   readonly agents: number;
   readonly calls: number;
   readonly failed: number;
+  /** Refused by budgets. They are in `calls`. */
+  readonly blocked: number;
   readonly unpriced: number;
   /** Input tokens that came from caches, and all; null if they are not known. */
   readonly cached: { readonly read: bigint; readonly input: bigint } | null;
@@ -126,7 +128,7 @@ function renderTable(sessions: readonly SessionLine[], view: View, place: PagePl
 
 function renderRow(session: SessionLine, place: PagePlace): Html {
   const { sessionId, project, branch, client, sender, startedAt, endedAt } = session;
-  const { calls, failed, agents, cached, split } = session;
+  const { calls, failed, blocked, agents, cached, split } = session;
   const { spentPicoUsd, planUsagePicoUsd, unknownBillingPicoUsd } = split;
   const plan =
     planUsagePicoUsd === 0n ? "" : html`<span class="sub phone">${renderUsd(planUsagePicoUsd)} plan</span>`;
@@ -139,7 +141,7 @@ function renderRow(session: SessionLine, place: PagePlace): Html {
     <td class="name">${renderName(project)}${branch === null ? "" : html`<span class="sub"><bdi>${branch}</bdi></span>`}<span class="sub phone">${formatQuantity(calls, "call")}, ${formatSpan(endedAt - startedAt)}</span></td>
     <td class="name desk">${sender === undefined ? renderName(client) : html`${renderName(sender.person)}<span class="sub">${renderName(sender.machine)}</span>`}${session.isInferred ? html`<span class="sub">by process</span>` : ""}</td>
     <td class="num desk">${formatSpan(endedAt - startedAt)}</td>
-    <td class="num desk">${calls.toLocaleString("en")}${failed === 0 ? "" : html`<span class="sub bad">${failed} failed</span>`}</td>
+    <td class="num desk">${calls.toLocaleString("en")}${failed === 0 ? "" : html`<span class="sub bad">${failed} failed</span>`}${blocked === 0 ? "" : html`<span class="sub">${blocked} refused</span>`}</td>
     <td class="num wide">${agents}</td>
     <td class="num wide">${cached === null ? "–" : formatShare(cached.read, cached.input)}</td>
     <td class="num">${spentPicoUsd === 0n && session.unpriced > 0 ? html`<span class="warn">unpriced</span>` : renderUsd(spentPicoUsd)}${plan}${unknown}</td>

@@ -60,7 +60,8 @@ export const sessionHandlers = {
 /** Converts a session to its wire format; the person's name is their id if they have none. */
 export function toSession(row: SessionRow, names: ReadonlyMap<string, string>): WorkspaceSession {
   const { user_id, machine_id, hostname, started_at, ended_at, ...others } = row;
-  const { agents, requests, failed_requests, unpriced_requests, incomplete_requests } = row;
+  const { agents, requests, failed_requests, blocked_requests } = row;
+  const { unpriced_requests, incomplete_requests } = row;
   return {
     ...others,
     user: { id: user_id, name: names.get(user_id) ?? user_id },
@@ -70,6 +71,7 @@ export function toSession(row: SessionRow, names: ReadonlyMap<string, string>): 
     agents: Number(agents),
     requests: Number(requests),
     failed_requests: Number(failed_requests),
+    blocked_requests: Number(blocked_requests),
     unpriced_requests: Number(unpriced_requests),
     incomplete_requests: Number(incomplete_requests),
   };

@@ -27,6 +27,7 @@ export interface SessionRow {
   readonly agents: string;
   readonly requests: string;
   readonly failed_requests: string;
+  readonly blocked_requests: string;
   readonly unpriced_requests: string;
   readonly incomplete_requests: string;
   readonly input_tokens: string | null;
@@ -122,7 +123,7 @@ const count = (condition: string) => `count(*) filter (where ${condition})`;
 const SUMS = `min(requested_at) as started_at,
   max(requested_at + coalesce(latency_ms, 0) * interval '1 millisecond') as ended_at,
   count(distinct agent_id) as agents, count(*) as requests,
-  ${count(`${FAILED} is true`)} as failed_requests, ${count(UNPRICED)} as unpriced_requests,
+  ${count(`${FAILED} is true`)} as failed_requests, ${count("blocked_by is not null")} as blocked_requests, ${count(UNPRICED)} as unpriced_requests,
   ${count("tokens_complete is false")} as incomplete_requests,
   case when count(prompt_tokens) + count(cache_read_tokens) + count(cache_write_tokens) > 0 then
     (coalesce(sum(prompt_tokens), 0) + coalesce(sum(cache_read_tokens), 0) + coalesce(sum(cache_write_tokens), 0))::text

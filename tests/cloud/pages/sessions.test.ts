@@ -66,7 +66,13 @@ describeOnEngines("the sessions of a workspace", (engine) => {
     assert.deepEqual(session, {
       ...{ session_source: "stated", project: "shop", git_branch: null, client_version: null },
       ...{ started_at: "2026-11-21T11:30:00.000Z", ended_at: "2026-11-21T11:51:00.000Z", agents: 1 },
-      ...{ requests: 3, failed_requests: 1, unpriced_requests: 0, incomplete_requests: 0 },
+      ...{
+        requests: 3,
+        failed_requests: 1,
+        blocked_requests: 0,
+        unpriced_requests: 0,
+        incomplete_requests: 0,
+      },
       ...{ input_tokens: "8000", cache_read_tokens: "6000", unknown_billing_pico_usd: "0" },
     });
     assert.equal(session_id, LONG);
@@ -173,6 +179,7 @@ describeOnEngines("the sessions of a workspace", (engine) => {
           agents: 1,
           calls: 3,
           failed: 1,
+          blocked: 0,
           unpriced: 0,
         },
         cached: { read: 6_000n, input: 8_000n },
@@ -203,6 +210,21 @@ describeOnEngines("the sessions of a workspace", (engine) => {
     assert.ok(afterOwner.length > 300, text);
     const shown = textOf(await read(`/sessions/${LONG}`));
     assert.ok(shown.includes(afterOwner), `${shown}\nlacks\n${afterOwner}`);
+  });
+
+  it("count the calls that budgets refused apart from those that failed", async () => {
+    const other = await rig.addWorkspace();
+    const person = await rig.personIn(other, "workspaceAdmin");
+    const refused = { session_id: LONG, blocked_by: "month", cost_pico_usd: "0", ...at(4) };
+    const records = [record(rig.uuid(), refused), record(rig.uuid(), { session_id: LONG, ...at(3) })];
+    const sent = await json(rig.call("POST", "/v1/requests/batch", other.token, batch(...records)));
+    assert.equal(sent.accepted, 2, JSON.stringify(sent));
+    const path = `/v1/workspaces/${other.id}/sessions`;
+    const { items } = await json(rig.call("GET", path, person.token));
+    assert.deepEqual([items[0].requests, items[0].failed_requests, items[0].blocked_requests], [2, 0, 1]);
+    const readPage = async (page: string) => textOf(await (await get(page, person, other)).text());
+    assert.match(await readPage("/sessions"), / 2 1 refused /);
+    assert.match(await readPage(`/sessions/${LONG}`), / Calls 2 none failed, 1 refused by budgets /);
   });
 
   it("reach as far back as the requests of the plan", async () => {

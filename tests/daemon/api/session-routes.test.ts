@@ -65,6 +65,27 @@ describe("GET /v1/sessions", () => {
       assert.deepEqual(await ids("/sessions?sort=calls&format=json"), ["s 1", "s2"]);
     }));
 
+  it("counts the calls that budgets refused apart from those that failed", async () => {
+    const rig = await openApi();
+    try {
+      const own = { requestedAt: noon, sessionId: "s", project: "apollo" };
+      rig.store.records.insert([
+        sampleRecord(own),
+        sampleRecord({ ...own, blockedBy: "month", costPicoUsd: 0n }),
+      ]);
+      const { items } = await jsonOf(await rig.ask("/v1/sessions?from=2026-01-01"));
+      assert.deepEqual([items[0].requests, items[0].errors, items[0].blocked], [2, 0, 1]);
+      const [head, line] = (await (await rig.ask("/sessions?format=csv")).text())
+        .split("\r\n")
+        .map((row) => row.split(","));
+      assert.equal(line?.[head?.indexOf("blocked") ?? -1], "1");
+      assert.match(await (await rig.ask("/sessions")).text(), /<span class="sub">1 refused<\/span>/);
+      assert.match(await (await rig.ask("/sessions/s")).text(), /none failed, 1 refused by budgets/);
+    } finally {
+      rig.close();
+    }
+  });
+
   it("sends CSV, with formulas escaped", () =>
     withSessions(async (ask) => {
       for (const path of ["/sessions?format=csv", "/v1/sessions?format=csv&from=2026-01-01"]) {

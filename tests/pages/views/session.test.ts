@@ -23,7 +23,14 @@ function notesOf(given: readonly Given[]): Record<string, string> {
   );
   const session: SessionLine = {
     ...{ sessionId: "s", isInferred: false, project: "p", branch: null, client: null },
-    ...{ startedAt: BEGAN, endedAt: BEGAN + 3_600_000, agents: 0, calls: requests.length, failed: 0 },
+    ...{
+      startedAt: BEGAN,
+      endedAt: BEGAN + 3_600_000,
+      agents: 0,
+      calls: requests.length,
+      failed: 0,
+      blocked: 0,
+    },
     ...{ unpriced: 0, cached: null },
     split: { spentPicoUsd: 0n, planUsagePicoUsd: 0n, unknownBillingPicoUsd: 0n },
   };
