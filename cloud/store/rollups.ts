@@ -1,3 +1,4 @@
+import { billingModesSql } from "../../core/pricing/cost-split.ts";
 import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
 
 /** The machine in a rollup's key for requests that came with an admin key. */
@@ -41,7 +42,7 @@ export const USED_NOTHING = `${TOKEN_SUMS.map((sum) => `coalesce(${sum}, 0)`).jo
 
 /** SQL for the parts of the cost, by their sums. The rest of the cost has unknown billing. */
 const COST_PARTS: Readonly<Record<string, string>> = {
-  spent_pico_usd: `case when ${EFFECTIVE_BILLING_SQL} in ('metered', 'credits', 'free') then cost_pico_usd end`,
+  spent_pico_usd: `case when ${EFFECTIVE_BILLING_SQL} in (${billingModesSql("spentPicoUsd")}) then cost_pico_usd end`,
   plan_usage_pico_usd: `case when ${EFFECTIVE_BILLING_SQL} = 'plan' then cost_pico_usd end`,
 };
 

@@ -33,6 +33,12 @@ export const SPLIT_PARTS = {
   unknown: "unknownBillingPicoUsd",
 } as const satisfies Readonly<Record<BillingMode, keyof CostSplit>>;
 
+/** SQL for the billing modes of a part: quoted, and separated by commas. */
+export const billingModesSql = (part: keyof CostSplit): string =>
+  Object.entries(SPLIT_PARTS)
+    .flatMap(([mode, own]) => (own === part ? [`'${mode}'`] : []))
+    .join(", ");
+
 /** Explains each billing mode. */
 export const BILLING_TEXTS: Readonly<Record<BillingMode, string>> = {
   metered: "billed by usage (API key)",

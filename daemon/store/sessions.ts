@@ -1,4 +1,5 @@
 import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
+import { billingModesSql } from "../../core/pricing/cost-split.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { SessionSort } from "../../core/wire/queries.ts";
 import type { StoreConnections } from "./connections.ts";
@@ -172,7 +173,7 @@ async function* readCalls(
   const { sql, values } = conditionOf(query);
   const slice = connection.prepare<CallRow>(
     `SELECT session_id AS id, requested_at AS at, seq, requested_at + latency_ms AS ended_at,
-       CAST(coalesce(cost_pico_usd, 0) AS REAL) AS cost, ${SERIES_COLUMNS.billing_mode} IN ('metered', 'credits', 'free') AS is_spent
+       CAST(coalesce(cost_pico_usd, 0) AS REAL) AS cost, ${SERIES_COLUMNS.billing_mode} IN (${billingModesSql("spentPicoUsd")}) AS is_spent
      FROM requests WHERE (requested_at, seq) < (?, ?) AND requested_at >= ? AND session_id IS NOT NULL${sql}
      ORDER BY requested_at DESC, seq DESC LIMIT ${SLICE_ROWS}`,
   );

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import type { Budget } from "../../../core/budgets/budget.ts";
 import type { PeriodBounds } from "../../../core/budgets/budget-period.ts";
+import { billingModesSql } from "../../../core/pricing/cost-split.ts";
 import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
 import { DAY_MS, type Millis } from "../../../core/values/time.ts";
 import { formatInstant } from "../../../core/wire/instant.ts";
@@ -47,7 +48,7 @@ const TOKENS = TOKEN_SUMS.map((sum) => `coalesce(${sum}, 0)`).join(" + ");
 /** SQL for what a rollup adds, and what a request adds. A refused request adds nothing. */
 const OF_ROLLUP = `requests, unpriced_requests as unpriced, ${TOKENS} as tokens, spent_pico_usd as spent`;
 const OF_REQUEST = `(blocked_by is null)::integer as requests, (blocked_by is null and ${UNPRICED})::integer as unpriced, ${TOKENS} as tokens,
-  case when ${EFFECTIVE_BILLING_SQL} in ('metered', 'credits', 'free') then coalesce(cost_pico_usd, 0) else 0 end as spent`;
+  case when ${EFFECTIVE_BILLING_SQL} in (${billingModesSql("spentPicoUsd")}) then coalesce(cost_pico_usd, 0) else 0 end as spent`;
 
 /**
  * Sums what a budget counts, by machine. Almost all of it comes from the rollups of days and hours, so the cost

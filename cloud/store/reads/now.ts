@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { billingModesSql } from "../../../core/pricing/cost-split.ts";
 import type { UsageFilter } from "../../../core/pricing/view/usage-query.ts";
 import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
 import { MINUTE_MS, type Millis } from "../../../core/values/time.ts";
@@ -29,7 +30,7 @@ export async function sumMinutes(
     sql<{ minute: string; requests: string; cost: string; spent: string; plan: string }>`
       select (floor(extract(epoch from requested_at) / 60))::bigint as minute, count(*) as requests,
         coalesce(sum(cost_pico_usd), 0)::text as cost,
-        coalesce(sum(cost_pico_usd) filter (where ${sql.raw(EFFECTIVE_BILLING_SQL)} in ('metered', 'credits', 'free')), 0)::text as spent,
+        coalesce(sum(cost_pico_usd) filter (where ${sql.raw(EFFECTIVE_BILLING_SQL)} in (${sql.raw(billingModesSql("spentPicoUsd"))})), 0)::text as spent,
         coalesce(sum(cost_pico_usd) filter (where ${sql.raw(EFFECTIVE_BILLING_SQL)} = 'plan'), 0)::text as plan
       from requests where workspace_id = ${workspaceId}::uuid
         and requested_at >= ${formatInstant(from)}::timestamptz and requested_at < ${formatInstant(to)}::timestamptz

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
+import { billingModesSql } from "../../../core/pricing/cost-split.ts";
 import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { SessionSort, SessionsQuery } from "../../../core/wire/queries.ts";
@@ -37,8 +38,7 @@ export interface SessionRow {
   readonly unknown_billing_pico_usd: string;
 }
 
-/** The billing modes of what was spent. */
-const SPENT_MODES = "'metered', 'credits', 'free'";
+const SPENT_MODES = billingModesSql("spentPicoUsd");
 
 /** The filters of a list of sessions. An empty project selects requests without one. */
 export type SessionFilter = Pick<SessionsQuery, "project" | "machine" | "user">;

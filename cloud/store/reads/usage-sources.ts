@@ -1,4 +1,5 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
+import { billingModesSql } from "../../../core/pricing/cost-split.ts";
 import type { UsagePlan } from "../../../core/pricing/view/usage-plan.ts";
 import type { UsageFilter } from "../../../core/pricing/view/usage-query.ts";
 import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
@@ -147,7 +148,7 @@ const OF_REQUEST: Readonly<Record<Sum, string>> = {
   estimated: `(${COST} = 'estimated')::integer`,
   unknown_payer: `(${EFFECTIVE_BILLING_SQL} = 'unknown')::integer`,
   cache_write_1h_tokens: "cache_write_1h_tokens",
-  spent: billed("'metered', 'credits', 'free'"),
+  spent: billed(billingModesSql("spentPicoUsd")),
   plan_usage: billed("'plan'"),
   unknown_billing: billed("'unknown'"),
 };

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import {
   addToSplit,
+  billingModesSql,
   COST_PARTS,
   describeSplit,
   mapParts,
@@ -31,6 +32,14 @@ describe("addToSplit()", () => {
   });
 
   it("counts credits as spent", () => assert.equal(SPLIT_PARTS.credits, "spentPicoUsd"));
+});
+
+describe("billingModesSql()", () => {
+  it("lists the billing modes of a part", () =>
+    assert.deepEqual(
+      COST_PARTS.map(({ part }) => billingModesSql(part)),
+      ["'metered', 'credits', 'free'", "'plan'", "'unknown'"],
+    ));
 });
 
 describe("splitJson()", () => {
