@@ -58,8 +58,7 @@ export async function readUsageAnswer(
   const data = await store.reports.readUsage(planned.plan, turn);
   const { period, buckets } = planned.plan;
   const coverage = readCoverage(ports, period);
-  const stopped = buckets.length === 0 ? null : readStopped(ports, period);
-  const stoppedMs = stopped === null ? null : measureStoppedMs(stopped, buckets);
+  const stoppedMs = readStoppedMs(ports, period, buckets);
   return { ok: true, value: answerUsage(planned.plan, { ...data, coverage, stoppedMs }, { notices }) };
 }
 
@@ -126,8 +125,7 @@ export async function readUsageSeries(
   if (!planned.ok) return planned;
   const { plan } = planned;
   const data = await store.reports.readUsage(plan, turn);
-  const stopped = readStopped(ports, plan.period);
-  const stoppedMs = stopped === null ? null : measureStoppedMs(stopped, plan.buckets);
+  const stoppedMs = readStoppedMs(ports, plan.period, plan.buckets);
   return { ok: true, value: answerSeries(plan, { ...data, stoppedMs }) };
 }
 
@@ -175,6 +173,16 @@ function zoneOf({ tz }: UsageQuery): ZoneCalendar {
 export function readStopped({ store }: Pick<UsagePorts, "store">, period: RunningTime): RunningTime[] | null {
   const runs = store.coverage.readRuns(period);
   return runs.length === 0 ? null : findStoppedTimes(runs, period);
+}
+
+/** Reads for how long the daemon did not run in each bucket of a period; null without buckets, and if no run of it is known. */
+export function readStoppedMs(
+  ports: Pick<UsagePorts, "store">,
+  period: RunningTime,
+  buckets: readonly RunningTime[],
+): number[] | null {
+  const stopped = buckets.length === 0 ? null : readStopped(ports, period);
+  return stopped === null ? null : measureStoppedMs(stopped, buckets);
 }
 
 /** Reads the coverage of a period. */

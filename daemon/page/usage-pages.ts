@@ -1,6 +1,5 @@
 import type { Context } from "hono";
 import { formatOrigins, originsOfNamesakes } from "../../core/metering/attribution/list-origins.ts";
-import { measureStoppedMs } from "../../core/metering/coverage/running-times.ts";
 import { distinctFixes } from "../../core/pricing/price-fix.ts";
 import type { UsageDimension } from "../../core/wire/usage.ts";
 import type { UsageHost, UsageResult } from "../../pages/usage-host.ts";
@@ -11,7 +10,7 @@ import {
   LOCAL_DIMENSIONS,
   readCoverage,
   readSavingsAnswer,
-  readStopped,
+  readStoppedMs,
   readUsageAnswer,
   readUsageBreakdowns,
   readUsageForecast,
@@ -51,11 +50,10 @@ export function createUsageHost(ports: ApiPorts, context: Context): UsageHost {
       hours: valueOr(null, await readUsageSeries(ports, hours)),
     }),
     readSavings: (query) => readSavingsAnswer(ports, query),
-    readCoverage: async (span, buckets) => {
-      const stopped = buckets.length === 0 ? null : readStopped(ports, span);
-      const stoppedMs = stopped === null ? null : measureStoppedMs(stopped, buckets);
-      return { ...readCoverage(ports, span), stoppedMs };
-    },
+    readCoverage: async (span, buckets) => ({
+      ...readCoverage(ports, span),
+      stoppedMs: readStoppedMs(ports, span, buckets),
+    }),
     nameFilters: async () => () => null,
     firstSteps: async () => (store.records.latestId() === null ? listFirstSteps(ports) : []),
     priceFixes: async ({ period }) => {
