@@ -29,3 +29,6 @@ export const toRunningText = (words: string): string => words.charAt(0).toLowerC
 
 /** Formats a share, given in tenths of a percent, as a percentage. */
 export const formatPermille = (permille: number): string => `${permille / 10}%`;
+
+/** Leaves out the year of a date at the beginning of a label. */
+export const shortenDate = (label: string): string => label.replace(/^\d{4}-(?=\d\d-\d\d)/, "");

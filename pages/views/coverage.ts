@@ -14,7 +14,7 @@ import { type Bar, renderBars } from "../chart/bars.ts";
 import { describeGap } from "../coverage-figure.ts";
 import { formatSpan } from "../figures.ts";
 import { PERIOD_VALUES, renderViewNotices } from "../filters.ts";
-import { formatPermille, formatShortCount } from "../formats.ts";
+import { formatPermille, formatShortCount, shortenDate } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
 import { type PageClock, renderTime } from "../times.ts";
@@ -158,7 +158,7 @@ function renderTimes(buckets: readonly CoverageBucket[], view: View, { zone }: P
     const times = { period: "", from: new Date(from).toISOString(), to: new Date(to).toISOString() };
     return {
       label,
-      axisLabel: label.replace(/^\d{4}-(?=\d\d-\d\d)/, ""),
+      axisLabel: shortenDate(label),
       ...(buckets.length > 1 && { href: viewHref(view, { values: times }) }),
       values: [BigInt(metered), BigInt(seen - metered)],
       ...(gap !== undefined && { gap }),

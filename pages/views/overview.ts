@@ -19,7 +19,7 @@ import { renderMeter } from "../chart/meter.ts";
 import { describeCoverageFigure, describeGap, renderCoverageValue } from "../coverage-figure.ts";
 import { DIMENSION_NAMES } from "../dimension-names.ts";
 import { formatChange, formatShare, renderShortCount, renderUsd } from "../figures.ts";
-import { formatShortUsd } from "../formats.ts";
+import { formatShortUsd, shortenDate } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { pageHref } from "../page-place.ts";
 import { type FirstStep, renderFirstRun, renderState } from "../states.ts";
@@ -267,9 +267,6 @@ const emptyCeiling = (metric: UsageMetric): bigint => (isMoney(metric) ? PICO_US
 
 /** The colour of "Other" and of unknown values. */
 const GREY = 6;
-
-/** Leaves out the year of a date. */
-const shortenDate = (label: string): string => label.replace(/^\d{4}-(?=\d\d-\d\d)/, "");
 
 /** Renders the buckets of an answer, stacked by its rows. A bar leads to the same view of its time. */
 export function renderUsageBars(usage: UsageAnswer, view: UsageView, ahead: Estimates = []): Html {

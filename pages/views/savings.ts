@@ -7,7 +7,7 @@ import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { type Bar, renderBars } from "../chart/bars.ts";
 import { describeGap, renderCoverageLine } from "../coverage-figure.ts";
 import { formatShare, renderShortCount, renderUsd } from "../figures.ts";
-import { formatShortUsd } from "../formats.ts";
+import { formatShortUsd, shortenDate } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderState } from "../states.ts";
 import type { PeriodCoverage } from "../usage-host.ts";
@@ -154,7 +154,7 @@ function renderChart(
       bars: buckets.map((bucket, at) => ({
         ...gapOf(bucket, stoppedMs?.[at] ?? null),
         label: bucket.label,
-        axisLabel: bucket.label.replace(/^\d{4}-(?=\d\d-\d\d)/, ""),
+        axisLabel: shortenDate(bucket.label),
         href: usageHref(view, { period: { from: bucket.from, to: bucket.to } }),
         values: [BigInt(areOfPlans ? bucket.plan_saved_pico_usd : bucket.saved_pico_usd)],
       })),

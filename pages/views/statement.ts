@@ -5,7 +5,7 @@ import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { renderBars } from "../chart/bars.ts";
 import { describeCoverageFigure, describeGap } from "../coverage-figure.ts";
 import { renderUsd } from "../figures.ts";
-import { formatPermille, formatShortUsd } from "../formats.ts";
+import { formatPermille, formatShortUsd, shortenDate } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
 import { renderSum } from "../usage-view.ts";
@@ -123,7 +123,7 @@ function renderDays({ buckets, tz, totals }: UsageAnswer): Html {
         return {
           ...(gap !== undefined && { gap }),
           label: bucket.label,
-          axisLabel: bucket.label.replace(/^\d{4}-(?=\d\d-\d\d)/, ""),
+          axisLabel: shortenDate(bucket.label),
           values: series.map(({ part }) => sums[part]),
         };
       }),
