@@ -8,7 +8,7 @@ import type { ShowUsagePage } from "../../pages/usage-pages.ts";
 import { readNames } from "../routes/reads/read-names.ts";
 import {
   readOverviewParts,
-  readPeriodStops,
+  readPeriodCoverage,
   readSavingsAnswer,
   readUsageAnswer,
   readUsageBreakdowns,
@@ -58,7 +58,7 @@ export function createUsageHost(call: PageCall): UsageHost {
         BREAKDOWNS,
       ),
     readSavings: (query) => readSavingsAnswer(parts, workspace, inZone(query)),
-    readCoverage: (span, buckets) => readPeriodStops(parts, workspace.workspaceId, span, buckets),
+    readCoverage: (span, buckets) => readPeriodCoverage(parts, workspace.workspaceId, span, buckets),
     nameFilters: (filters) => readNamesOfFilters(call, filters),
     firstSteps: async () =>
       (await hasRequests(parts.db, workspace.workspaceId)) ? [] : listFirstSteps(parts.config.baseUrl),

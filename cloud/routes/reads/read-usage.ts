@@ -83,29 +83,16 @@ export async function readUsageAnswer(
   return { ok: true, value: answerUsage(plan, { ...data, coverage, stoppedMs }, { nameOf }) };
 }
 
-/** Reads the coverage of a period over all machines. */
-export const readPeriodCoverage = ({ db }: Pick<UsageParts, "db">, workspaceId: string, { from, to }: Span) =>
-  inReadScope(db, { workspaceId }, (trx) =>
-    readFleetCoverage(trx, workspaceId, { from, to }, { withMissing: false, withStopped: false }),
-  );
-
-/** Reads the coverage of a period over all machines, and for how long no meter ran in each of its buckets. */
-export async function readPeriodStops(
+/** Reads the coverage of a period over all machines, and for how long no meter ran in each of its buckets, if there are any. */
+export async function readPeriodCoverage(
   { db }: Pick<UsageParts, "db">,
   workspaceId: string,
   { from, to }: Span,
-  buckets: readonly Span[],
+  buckets: readonly Span[] = [],
 ) {
+  const parts = { withMissing: false, withStopped: buckets.length > 0 };
   const { stopped, ...coverage } = await inReadScope(db, { workspaceId }, (trx) =>
-    readFleetCoverage(
-      trx,
-      workspaceId,
-      { from, to },
-      {
-        withMissing: false,
-        withStopped: buckets.length > 0,
-      },
-    ),
+    readFleetCoverage(trx, workspaceId, { from, to }, parts),
   );
   return { ...coverage, stoppedMs: stopped === null ? null : measureStoppedMs(stopped, buckets) };
 }
