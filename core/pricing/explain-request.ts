@@ -110,12 +110,10 @@ export function priceWithoutCache(request: PricedRequest, book: PriceBook): bigi
   }
   const tokens = {
     ...usage.tokens,
-    ...{
-      promptTokens: promptTokens + cached,
-      cacheReadTokens: 0,
-      cacheWriteTokens: 0,
-      cacheWrite1hTokens: 0,
-    },
+    promptTokens: promptTokens + cached,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
   };
   return priceUsage({ ...usage, tokens, extras }, book).computedPicoUsd;
 }

@@ -27,7 +27,7 @@ interface Rollup {
   readonly texts: readonly string[];
   /** The rows of the table that are compared. */
   readonly where: string;
-  /** Whether only days are compared that are summed up by branch. */
+  /** Whether only days are compared that are summed up by branch: on others, reports read the requests. */
   readonly isByBranch: boolean;
 }
 
@@ -50,7 +50,6 @@ const ROLLUPS: readonly Rollup[] = [
   },
 ];
 
-/** On other days, reports read the requests. */
 const OF_BRANCHES = {
   key: BRANCH_KEY,
   sums: USAGE_SUMS,
