@@ -5,6 +5,7 @@ import { formatInstant } from "../../core/wire/instant.ts";
 import { renderViewNotices } from "../../pages/filters.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
+import { fileFormatOf } from "../../pages/page-file.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
 import { readView, type View } from "../../pages/view.ts";
@@ -40,8 +41,8 @@ export async function showAuditEvents(call: PageCall): Promise<PageAnswer> {
   const period = readAuditPeriod(call, view, "audit_events");
   const { from, to } = period;
   const { workspaceId } = workspace;
-  const format = parameters.get("format");
-  if (format === "csv" || format === "json") return sendFile(call, period, format);
+  const format = fileFormatOf(parameters);
+  if (format !== null) return sendFile(call, period, format);
   const dates = { from: view.values.from ?? "", to: view.values.to ?? "" };
   const binding = { workspaceId, query: { endpoint: "audit_events_page", ...dates } };
   const paging = createPaging(binding, isUuid, parts.sha256);

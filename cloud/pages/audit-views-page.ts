@@ -6,6 +6,7 @@ import { type Members, membersSchema } from "../../core/wire/people.ts";
 import { renderChips, renderViewNotices } from "../../pages/filters.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
+import { fileFormatOf } from "../../pages/page-file.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
 import { filterValue, readView, type View } from "../../pages/view.ts";
@@ -64,8 +65,8 @@ export async function showPromptViews(call: PageCall): Promise<PageAnswer> {
   const period = readAuditPeriod(call, view, "prompt_views");
   const [viewer, subject] = [filterValue(view, "viewer") ?? null, filterValue(view, "subject") ?? null];
   const bounds = { from: period.from, to: period.to, viewer, subject };
-  const format = parameters.get("format");
-  if (format === "csv" || format === "json") return sendFile(call, bounds, format);
+  const format = fileFormatOf(parameters);
+  if (format !== null) return sendFile(call, bounds, format);
   const { workspaceId } = workspace;
   const dates = { from: view.values.from ?? "", to: view.values.to ?? "" };
   const query = { endpoint: "prompt_views_page", ...dates, viewer, subject };

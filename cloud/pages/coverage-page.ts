@@ -10,7 +10,7 @@ import { coverageSchema } from "../../core/wire/coverage.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { coverageCsv } from "../../pages/coverage-file.ts";
 import { renderPeriods } from "../../pages/filters.ts";
-import { CSV_TYPE } from "../../pages/page-file.ts";
+import { CSV_TYPE, fileFormatOf } from "../../pages/page-file.ts";
 import { readPagePeriod } from "../../pages/page-period.ts";
 import { filesOf, readView } from "../../pages/view.ts";
 import {
@@ -57,9 +57,8 @@ export async function showCoverage(call: PageCall): Promise<PageAnswer> {
     tz: place.zone,
   });
   const path = `${PATH}?${query}`;
-  const format = parameters.get("format");
-  if (format === "csv" || format === "json")
-    context.header("content-disposition", `attachment; filename="coverage.${format}"`);
+  const format = fileFormatOf(parameters);
+  if (format !== null) context.header("content-disposition", `attachment; filename="coverage.${format}"`);
   if (format === "json") {
     const answer = await readRoute(call, path, coverageSchema);
     return answer.ok ? context.json(answer.value) : answer.refusal;

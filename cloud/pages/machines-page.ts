@@ -10,7 +10,7 @@ import { formatSpan } from "../../pages/figures.ts";
 import { type Choice, renderMenus, renderViewNotices } from "../../pages/filters.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
-import { CSV_TYPE } from "../../pages/page-file.ts";
+import { CSV_TYPE, fileFormatOf } from "../../pages/page-file.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
 import { filesOf, filterValue, readView, type View, type ViewSpec, viewHref } from "../../pages/view.ts";
@@ -107,8 +107,8 @@ async function renderMachines(call: PageCall, message: string | null): Promise<P
     );
     return { all, shown, first, stops };
   });
-  const format = parameters.get("format");
-  if (format === "csv" || format === "json") return sendMachines(call, format, all);
+  const format = fileFormatOf(parameters);
+  if (format !== null) return sendMachines(call, format, all);
   const people = members?.value.items ?? [];
   const rows = shown.map((each) => renderMachine(call, each, stops.get(each.machine.id), people));
   const list = html`<section class="panel"><div class="head"><h2>${formatQuantity(all.length, "machine")}${all.length < items.length ? ` of ${formatCount(items.length)}` : ""}</h2></div><div class="scroll"><table aria-label="Machines"><thead><tr><th scope="col">Machine</th><th scope="col" class="desk">Version</th><th scope="col" class="desk">Last seen</th><th scope="col" class="desk">Coverage</th><th scope="col">State</th>${isAdmin ? html`<th scope="col">Change</th>` : ""}</tr></thead>

@@ -7,6 +7,7 @@ import { renderCoverageLine } from "../../pages/coverage-figure.ts";
 import { formatChange, renderUsd } from "../../pages/figures.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
+import { fileFormatOf } from "../../pages/page-file.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
 import { linksOf, toUsageFile, usageFiles } from "../../pages/usage-pages.ts";
@@ -64,8 +65,8 @@ export async function showPeople(call: PageCall): Promise<PageAnswer> {
     const start = html`<p><a href="${call.place.base}${PATH}">Start again</a></p>`;
     return { ...page, main: renderState("This query is not valid", usage.detail, start), status: 400 };
   }
-  const format = call.parameters.get("format");
-  if (format === "csv" || format === "json") return sendFile(call, toUsageFile(usage.value, format));
+  const format = fileFormatOf(call.parameters);
+  if (format !== null) return sendFile(call, toUsageFile(usage.value, format));
   const links = linksOf(host, view.query);
   const people = listPeople(usage.value, members.value, machines.value.items);
   return {

@@ -12,6 +12,7 @@ import type { UsageAnswer, UsageDimension } from "../../core/wire/usage.ts";
 import { renderUsd } from "../../pages/figures.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { renderName } from "../../pages/names.ts";
+import { fileFormatOf } from "../../pages/page-file.ts";
 import { type PagePeriod, readPagePeriod } from "../../pages/page-period.ts";
 import { pageHref } from "../../pages/page-place.ts";
 import { renderState } from "../../pages/states.ts";
@@ -99,8 +100,8 @@ async function showList(call: PageCall, list: RequestList): Promise<PageAnswer> 
   const asked = readPagePeriod(view, place, retentionFloor(list.endpoint, reachOf(workspace, place.now)));
   const isTooLong = view.query.sort !== "time" && asked.to - asked.from > MAX_SORTED_PERIOD_MS;
   const period = isTooLong ? lastDays(asked) : asked;
-  const format = call.parameters.get("format");
-  if (format === "csv" || format === "json") return await sendList(call, view, period, format);
+  const format = fileFormatOf(call.parameters);
+  if (format !== null) return await sendList(call, view, period, format);
   const read = await readRequests(call, list, view, period);
   if (read instanceof Response) return read;
   const caveats = [...(isTooLong ? [TOO_LONG] : []), ...(asked.isCut ? [list.cut] : [])];

@@ -3,6 +3,7 @@ import { isUuid } from "../../core/values/uuid.ts";
 import { HEX_ID } from "../../core/wire/fields.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { renderPeriods } from "../../pages/filters.ts";
+import { createPageFile, type FileFormat, fileFormatOf, type PageFile } from "../../pages/page-file.ts";
 import { readPagePeriod } from "../../pages/page-period.ts";
 import { filesOf, filterValue, readView } from "../../pages/view.ts";
 import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
@@ -22,7 +23,7 @@ import type { TraceRow } from "../store/reads/traces.ts";
 import { readFilterMenus } from "./filter-menus.ts";
 import { sessionsCsv, tracesCsv } from "./list-csv.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
-import { toolsOf } from "./page-tools.ts";
+import { sendFile, toolsOf } from "./page-tools.ts";
 import { toShownRequest } from "./shown-request.ts";
 
 const PATH = "/sessions";
@@ -53,9 +54,9 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
     readPeriodCoverage(parts, workspace.workspaceId, period),
   ]);
   const shown = rows.slice(0, MAX_SESSIONS);
-  const format = formatOf(call);
+  const format = fileFormatOf(call.parameters);
   if (format !== null)
-    return sendFile(call, "sessions", format, sessionsCsv, await toWireSessions(call, shown));
+    return sendFile(call, toFile("sessions", format, sessionsCsv, await toWireSessions(call, shown)));
   const query = new URLSearchParams({ from: formatInstant(from), to: formatInstant(to) });
   for (const [name, value] of Object.entries(filter)) if (value !== null) query.set(name, value);
   if (sort !== "latest") query.set("sort", sort);
@@ -92,9 +93,9 @@ export async function showSession(call: PageCall): Promise<PageAnswer> {
   const [session] = found === null ? [] : await toSessionLines(call, [found.session]);
   if (found === null || session === undefined)
     return { heading: "Not found", path: PATH, back, main: renderNoSession(place), status: 404 };
-  const format = formatOf(call);
+  const format = fileFormatOf(call.parameters);
   if (format !== null)
-    return sendFile(call, "session", format, tracesCsv, await toWireTraces(call, found.requests));
+    return sendFile(call, toFile("session", format, tracesCsv, await toWireTraces(call, found.requests)));
   const view = readView(sessionView(`${PATH}/${id}`), call.parameters, place.base);
   return {
     heading: "One session",
@@ -105,25 +106,13 @@ export async function showSession(call: PageCall): Promise<PageAnswer> {
   };
 }
 
-type Format = "csv" | "json";
-
-function formatOf({ parameters }: PageCall): Format | null {
-  const format = parameters.get("format");
-  return format === "csv" || format === "json" ? format : null;
-}
-
-/** Answers with items of the API as a file. */
-function sendFile<Item>(
-  { context }: PageCall,
+/** Returns items of the API as a file. */
+const toFile = <Item>(
   name: string,
-  format: Format,
+  format: FileFormat,
   toCsv: (items: readonly Item[]) => string,
   items: readonly Item[],
-): Response {
-  context.header("content-disposition", `attachment; filename="${name}.${format}"`);
-  if (format === "json") return context.json({ items });
-  return context.body(toCsv(items), 200, { "content-type": "text/csv; charset=utf-8; header=present" });
-}
+): PageFile => createPageFile(name, format, { csv: () => toCsv(items), json: () => ({ items }) });
 
 async function toWireSessions({ env }: PageCall, rows: readonly SessionRow[]) {
   const names = await readNames(

@@ -112,8 +112,8 @@ async function showNow(ports: ApiPorts, context: Context) {
 
 async function showRequests(ports: ApiPorts, context: Context) {
   const view = readRequestsView(LOCAL_REQUESTS, parametersOf(context));
-  const format = context.req.query("format");
-  if (format === "csv" || format === "json") return sendRequests(ports, context, view, format);
+  const format = fileFormatOf(parametersOf(context));
+  if (format !== null) return sendRequests(ports, context, view, format);
   const answer = await readRequests(ports, view, context.req.raw.signal);
   const parameters = viewParameters(view);
   const file = (as: string) => `/requests?${new URLSearchParams([...parameters, ["format", as]])}`;

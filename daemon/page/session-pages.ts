@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { renderPeriods } from "../../pages/filters.ts";
+import { fileFormatOf } from "../../pages/page-file.ts";
 import { periodOptions } from "../../pages/report-command.ts";
 import { filterValue, type View, viewParameters } from "../../pages/view.ts";
 import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
@@ -8,12 +9,12 @@ import type { ApiPorts } from "../api/api-ports.ts";
 import { type SessionFormat, sendSession, sendSessions } from "../api/session-routes.ts";
 import { readLocalPeriod } from "./page-period.ts";
 import { listSessions, MAX_SESSIONS, readSession, readSessions } from "./read-sessions.ts";
-import { placeOf, showNotFound, showPage, toolsOf, viewOf } from "./show-page.ts";
+import { parametersOf, placeOf, showNotFound, showPage, toolsOf, viewOf } from "./show-page.ts";
 
 /** Shows the sessions of a period, or sends them as a file. */
 export async function showSessions(ports: ApiPorts, context: Context) {
   const view = viewOf(context, SESSIONS_VIEW);
-  const format = formatOf(context);
+  const format = fileFormatOf(parametersOf(context));
   if (format !== null) {
     setFileName(context, "sessions", format);
     return sendSessions(context, await listSessions(ports, view), format);
@@ -45,7 +46,7 @@ export function showSession(ports: ApiPorts, context: Context, id: string) {
   const back = { path: "/sessions", name: "Sessions" };
   const answer = readSession(ports, id);
   if (answer === null) return showNotFound(ports, context, back, renderNoSession(placeOf(ports)));
-  const format = formatOf(context);
+  const format = fileFormatOf(parametersOf(context));
   const file = format === null ? null : sendSession(ports, context, id, format);
   if (format !== null && file !== null) {
     setFileName(context, "session", format, file);
@@ -60,11 +61,6 @@ export function showSession(ports: ApiPorts, context: Context, id: string) {
     main: renderSession(answer, view, placeOf(ports)),
     tools: toolsOf(context, `/v1${path}`, { ...filesOf(path, view), command: `meter session ${quote(id)}` }),
   });
-}
-
-function formatOf(context: Context): SessionFormat | null {
-  const format = context.req.query("format");
-  return format === "csv" || format === "json" ? format : null;
 }
 
 function setFileName(context: Context, name: string, format: SessionFormat, file?: Response) {
