@@ -95,7 +95,7 @@ function listWarnings(daemon: RunningDaemon): readonly string[] {
     ...(lost === 0 ? [] : [`${lost} lines of the log could not be written.`]),
     ...failing.map(describeFailure),
     ...describeExport(ports.otlp?.status()),
-    ...describeBudgetTroubles(budgetViews(budgets.state(), [], ports.now())),
+    ...describeBudgetTroubles(budgetViews(budgets.state(), ports.now())),
   ];
 }
 

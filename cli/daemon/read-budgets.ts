@@ -17,7 +17,7 @@ async function readStoredBudgets(home: string, env: Env): Promise<ReadBudgets> {
   return await withStore(home, { readOnly: true }, async ({ budgets, notes }) => {
     const now = Date.now();
     const state = readBudgetsState({ budgets, notes, configured: config.budgets, place: placeOf() }, now);
-    const views = budgetViews(state, config.budgets, now);
+    const views = budgetViews(state, now, { configured: config.budgets });
     return { budgets: views, let_through: null, let_through_early: null, confirmed: null };
   });
 }

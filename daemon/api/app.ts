@@ -118,13 +118,11 @@ function readBudgetFigures({ budgets, clock }: ApiPorts): Parameters<MeteredCoun
   if (budgets === undefined) return undefined;
   const { tracker, configured } = budgets;
   const letThrough = budgets.letThrough();
-  const views = budgetViews(
-    tracker.state(),
+  const views = budgetViews(tracker.state(), clock.now(), {
     configured,
-    clock.now(),
-    letThrough.byBudget,
-    tracker.cutCalls(),
-  );
+    letThrough: letThrough.byBudget,
+    cutCalls: tracker.cutCalls(),
+  });
   return { views, letThrough };
 }
 

@@ -8,16 +8,12 @@ export function createBudgetRoutes({ budgets, clock }: Pick<ApiPorts, "budgets" 
   routes.get("/", async (context) => {
     if (budgets === undefined)
       return context.json({ budgets: [], let_through: 0, let_through_early: 0, confirmed: true });
-    budgets.tracker.refresh();
+    const { tracker, configured } = budgets;
+    tracker.refresh();
     const confirmed = await budgets.confirmed();
-    const { calls, early, byBudget } = budgets.letThrough();
-    const views = budgetViews(
-      budgets.tracker.state(),
-      budgets.configured,
-      clock.now(),
-      byBudget,
-      budgets.tracker.cutCalls(),
-    );
+    const { calls, early, byBudget: letThrough } = budgets.letThrough();
+    const cutCalls = tracker.cutCalls();
+    const views = budgetViews(tracker.state(), clock.now(), { configured, letThrough, cutCalls });
     return context.json({ budgets: views, let_through: calls, let_through_early: early, confirmed });
   });
   return routes;

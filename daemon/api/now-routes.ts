@@ -91,14 +91,9 @@ async function readNow(ports: ApiPorts, sessionId: string | null, withDetail: bo
     session: session === null ? null : toSums(session.usage),
     limits: readLimitViews(longWindowsOf(store.limits), now),
     budgets: nearBudgets(
-      budgetViews(
-        ports.budgets?.tracker.state() ?? initialBudgetsState,
-        [],
-        now,
-        undefined,
-        undefined,
-        isId ? sessionId : null,
-      ),
+      budgetViews(ports.budgets?.tracker.state() ?? initialBudgetsState, now, {
+        session: isId ? sessionId : null,
+      }),
     ),
     calls_in_flight: calls.length,
     detail: withDetail

@@ -86,22 +86,28 @@ export interface FleetView {
 /** A session that made no call for this time is not shown with its budget, because it may have ended. In milliseconds. */
 export const SESSION_SHOWN_MS = HOUR_MS;
 
-/**
- * Returns the views of all budgets. `letThrough` has the calls that each could not decide on, `cutCalls` those that it ended. A budget of
- * each session is shown as `session` has used it, or else as that one of the last hour that used most.
- */
+/** What `budgetViews()` shows beside the sums. */
+export interface BudgetViewOptions {
+  /** The budgets of the configuration, which tell where each budget comes from. None by default. */
+  readonly configured?: readonly Budget[];
+  /** The calls that each budget could not decide on, by its name. */
+  readonly letThrough?: ReadonlyMap<string, LetThroughCounts>;
+  /** How many calls each budget ended, by its name. */
+  readonly cutCalls?: ReadonlyMap<string, number>;
+  /** The session whose use of a budget per session is shown. By default, that of the last hour that used most. */
+  readonly session?: string | null;
+}
+
+/** Returns the views of all budgets. */
 export function budgetViews(
   state: BudgetsState,
-  configured: readonly Budget[],
   now: Millis,
-  letThrough: ReadonlyMap<string, LetThroughCounts> = new Map(),
-  cutCalls: ReadonlyMap<string, number> = new Map(),
-  session: string | null = null,
+  { configured = [], letThrough, cutCalls, session = null }: BudgetViewOptions = {},
 ): readonly BudgetView[] {
   return state.budgets.map((each) => ({
     ...toView(state, each, configured, now, session),
-    let_through: letThrough.get(each.active.budget.name) ?? {},
-    cut_calls: cutCalls.get(each.active.budget.name) ?? 0,
+    let_through: letThrough?.get(each.active.budget.name) ?? {},
+    cut_calls: cutCalls?.get(each.active.budget.name) ?? 0,
   }));
 }
 

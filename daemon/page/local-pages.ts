@@ -210,14 +210,9 @@ function showLimits(ports: ApiPorts, context: Context) {
 
 function readBudgetLines({ budgets }: ApiPorts, now: number): BudgetLines {
   if (budgets === undefined) return { budgets: [], letThrough: 0, early: 0 };
-  const { calls, early, byBudget } = budgets.letThrough();
-  const views = budgetViews(
-    budgets.tracker.state(),
-    budgets.configured,
-    now,
-    byBudget,
-    budgets.tracker.cutCalls(),
-  );
+  const { calls, early, byBudget: letThrough } = budgets.letThrough();
+  const { tracker, configured } = budgets;
+  const views = budgetViews(tracker.state(), now, { configured, letThrough, cutCalls: tracker.cutCalls() });
   return { budgets: views, letThrough: calls, early };
 }
 

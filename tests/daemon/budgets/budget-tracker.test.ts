@@ -171,7 +171,7 @@ describe("createBudgetTracker()", () => {
       const { tracker, add } = await track(store, [budget]);
       add([costing(2_000, { sessionId: "s1" }), costing(1, { sessionId: "s2" })]);
       tracker.stop();
-      assert.deepEqual(describeBudgetTroubles(budgetViews(tracker.state(), [budget], noon)), [
+      assert.deepEqual(describeBudgetTroubles(budgetViews(tracker.state(), noon, { configured: [budget] })), [
         "A session has used up its budget each: $20.00 of $10.00. Its calls are refused. meter budget show each",
       ]);
     }));
@@ -188,13 +188,16 @@ describe("createBudgetTracker()", () => {
       first.tracker.stop();
       const { tracker, clock } = await track(store, [budget], later);
       const shown = (session: string | null = null) => {
-        const [view] = budgetViews(tracker.state(), [budget], clock.now(), undefined, undefined, session);
+        const [view] = budgetViews(tracker.state(), clock.now(), { configured: [budget], session });
         return [view?.session, view?.used_percent, view?.status];
       };
       assert.deepEqual(shown(), ["recent", 90, "warning"]);
       assert.deepEqual(shown("ended"), ["ended", 200, "exceeded"]);
       assert.deepEqual(shown("unknown"), ["recent", 90, "warning"]);
-      assert.deepEqual(describeBudgetTroubles(budgetViews(tracker.state(), [budget], clock.now())), []);
+      assert.deepEqual(
+        describeBudgetTroubles(budgetViews(tracker.state(), clock.now(), { configured: [budget] })),
+        [],
+      );
       clock.advance(1_001);
       assert.deepEqual(shown(), [null, 0, "ok"]);
       tracker.refused("each", { ...metered, session: "ended" });

@@ -47,7 +47,7 @@ async function track(store: Store, configured: readonly Budget[] = []) {
       tracker.store(batch, () => store.insertBatch(batch));
     },
     decide: () => tracker.decide({ facts: metered, bound: cents(1), isFinal: true }),
-    views: () => budgetViews(tracker.state(), configured, clock.now()),
+    views: () => budgetViews(tracker.state(), clock.now(), { configured }),
   };
 }
 
