@@ -1,4 +1,5 @@
 import type { UsageQuery } from "../core/pricing/view/usage-query.ts";
+import { quoteIfNeeded } from "../core/values/text/shell-words.ts";
 import type { UsageAnswer, UsageDimension } from "../core/wire/usage.ts";
 import type { PagePeriod } from "./page-period.ts";
 
@@ -14,10 +15,6 @@ const OPTIONS: Readonly<Partial<Record<UsageDimension, string>>> = {
   ...{ project: "--project", model: "--model", provider: "--provider", session: "--session" },
   ...{ branch: "--branch", commit: "--commit", pull_request: "--pr" },
 };
-
-/** Quotes a word for a shell, if it needs that. */
-const quote = (word: string): string =>
-  /^[\w.:/@+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 /** Returns the options of a command that select a period, given in milliseconds. */
 export const periodOptions = ({ from, to }: Pick<PagePeriod, "from" | "to">): string =>
@@ -40,7 +37,7 @@ export function reportCommand(
     const [value = "", ...others] = values;
     if (option === undefined || not || others.length > 0 || value === "" || value.startsWith("-"))
       return null;
-    words.push(option, quote(value));
+    words.push(option, quoteIfNeeded(value));
   }
   return words.join(" ");
 }

@@ -10,7 +10,6 @@ import { findMachine, type Machine } from "../../adapters/installer/find-machine
 import type { RunProgram } from "../../adapters/installer/run-program.ts";
 import { createRegistry } from "../../core/metering/usage/registry.ts";
 import type { Config } from "../../core/operations/config/config.ts";
-import { quoteForShell } from "../../core/operations/install/environment-files.ts";
 import { mergePlan, type PlannedStep } from "../../core/operations/install/merge-plan.ts";
 import {
   type InstallFacts,
@@ -20,6 +19,7 @@ import {
 } from "../../core/operations/install/plan-install.ts";
 import { type InstallRecord, isAuthorityTrusted } from "../../core/operations/install/step.ts";
 import { readNoProxy } from "../../core/values/text/no-proxy.ts";
+import { quoteForShell } from "../../core/values/text/shell-words.ts";
 import { programFile } from "../daemon/daemon-process.ts";
 import { reachableHost } from "../daemon/own-address.ts";
 import { supervisorScript } from "../daemon/spawn-daemon.ts";

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { quoteIfNeeded } from "../../core/values/text/shell-words.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { fileFormatOf } from "../../pages/page-file.ts";
 import { periodOptions } from "../../pages/report-command.ts";
@@ -36,7 +37,7 @@ export async function showSessions(ports: ApiPorts, context: Context) {
     main: renderSessions(await readSessions(ports, view), view, placeOf(ports)),
     tools: toolsOf(context, `/v1/sessions?${query}`, {
       ...filesOf("/sessions", view),
-      command: `meter sessions ${periodOptions({ from, to })}${project === undefined ? "" : ` --project ${quote(project)}`}${sort === "latest" ? "" : ` --sort ${sort}`}`,
+      command: `meter sessions ${periodOptions({ from, to })}${project === undefined ? "" : ` --project ${quoteIfNeeded(project)}`}${sort === "latest" ? "" : ` --sort ${sort}`}`,
     }),
   });
 }
@@ -59,7 +60,10 @@ export function showSession(ports: ApiPorts, context: Context, id: string) {
     path: "/sessions",
     back,
     main: renderSession(answer, view, placeOf(ports)),
-    tools: toolsOf(context, `/v1${path}`, { ...filesOf(path, view), command: `meter session ${quote(id)}` }),
+    tools: toolsOf(context, `/v1${path}`, {
+      ...filesOf(path, view),
+      command: `meter session ${quoteIfNeeded(id)}`,
+    }),
   });
 }
 
@@ -74,6 +78,3 @@ function filesOf(path: string, view: View) {
     `${path}?${new URLSearchParams([...viewParameters(view), ["format", format]])}`;
   return { csv: file("csv"), json: file("json") };
 }
-
-/** Quotes a word for a shell. */
-const quote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,6 +1,6 @@
 import { UsageError } from "clipanion";
-import { quoteForShell } from "../../../core/operations/install/environment-files.ts";
 import { BILLING_MODES } from "../../../core/values/record-fields.ts";
+import { quoteIfNeeded } from "../../../core/values/text/shell-words.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { RequestListQuery } from "../../../daemon/store/port/records.ts";
 import { parseRequestStatus, STATUS_NAMES } from "../../../daemon/store/request-status.ts";
@@ -65,11 +65,9 @@ export function nextPageCommand(options: RequestFilters & { readonly csv: boolea
     value === undefined
       ? []
       : value.startsWith("-")
-        ? [`--${name}=${quoted(value)}`]
-        : [`--${name}`, quoted(value)],
+        ? [`--${name}=${quoteIfNeeded(value)}`]
+        : [`--${name}`, quoteIfNeeded(value)],
   );
   const flags = [...(options.utc ? ["--utc"] : []), ...(options.csv ? ["--csv"] : [])];
   return ["meter requests", ...words, ...flags, `--before ${cursor}`].join(" ");
 }
-
-const quoted = (value: string): string => (/^[\w.:/@+-]+$/.test(value) ? value : quoteForShell(value));

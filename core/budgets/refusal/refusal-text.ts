@@ -1,3 +1,4 @@
+import { quoteIfNeeded } from "../../values/text/shell-words.ts";
 import type { Millis } from "../../values/time.ts";
 import type { BudgetUnit } from "../budget.ts";
 import type { CallRefused, RefusalReason } from "../decide-call.ts";
@@ -69,9 +70,6 @@ function cleanName(name: string): string {
   return [...printable].slice(0, MAX_NAME_CHARACTERS).join("").trim();
 }
 
-/** Returns a word as a shell reads it. */
-const quoteWord = (word: string) => (/^[\w.:/@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
-
 const formatInstant = (at: Millis) => `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
 /**
@@ -99,8 +97,8 @@ function formatCommand(name: string, isFleet: boolean): string {
       ? "A workspace set it. To see where it can be lifted: meter budget list"
       : "To see and lift your budgets: meter budget list";
   return isFleet
-    ? `A workspace set it. To see where it can be lifted: meter budget show ${quoteWord(name)}`
-    : `To continue now: meter budget lift ${quoteWord(name)} --for 1h`;
+    ? `A workspace set it. To see where it can be lifted: meter budget show ${quoteIfNeeded(name)}`
+    : `To continue now: meter budget lift ${quoteIfNeeded(name)} --for 1h`;
 }
 
 const disarmDate = (text: string) => (isMisread(text) ? disarm(text) : text);

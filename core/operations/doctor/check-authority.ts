@@ -1,5 +1,5 @@
+import { quoteForShell } from "../../values/text/shell-words.ts";
 import { DAY_MS } from "../../values/time.ts";
-import { quoteForShell } from "../install/environment-files.ts";
 import { describeAddedHosts } from "./added-hosts.ts";
 import type { DoctorFacts } from "./doctor-facts.ts";
 import { broken, type Finding, inconsistent, note, ok, refresh, restart } from "./finding.ts";

@@ -1,5 +1,6 @@
 import { FLEET_PREFIX } from "../../budgets/parse-fleet-budget.ts";
 import { formatQuantity } from "../../values/text/format-quantity.ts";
+import { quoteIfNeeded } from "../../values/text/shell-words.ts";
 import type { DoctorFacts } from "./doctor-facts.ts";
 import { type Finding, inconsistent, note, ok } from "./finding.ts";
 
@@ -44,7 +45,7 @@ const nameAll = (names: readonly string[]): string =>
 
 /** The command that lifts a budget. Only administrators of its workspace change a fleet budget. */
 function fixOf(name: string) {
-  const quoted = /\s/.test(name) ? `'${name}'` : name;
+  const quoted = quoteIfNeeded(name);
   const what = name.startsWith(FLEET_PREFIX) ? `show ${quoted}` : `lift ${quoted} --for 1h`;
   return { fixCommand: `meter budget ${what}` };
 }

@@ -1,4 +1,4 @@
-import { quoteForShell } from "../install/environment-files.ts";
+import { quoteForShell } from "../../values/text/shell-words.ts";
 import type { ClientOutcome, DoctorFacts } from "./doctor-facts.ts";
 import { type Finding, inconsistent, note, ok } from "./finding.ts";
 import { describeDistrust } from "./trust-advice.ts";

@@ -1,7 +1,6 @@
-type Variables = Readonly<Record<string, string>>;
+import { quoteForShell } from "../../values/text/shell-words.ts";
 
-/** Quotes a word for a POSIX shell. Between single quotes, only the single quote is special. */
-export const quoteForShell = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+type Variables = Readonly<Record<string, string>>;
 
 /** Quotes a word for fish, where the backslash is also special between single quotes. */
 const quoteForFish = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;

@@ -1,11 +1,5 @@
-import {
-  fishBlock,
-  fishFile,
-  quoteForShell,
-  sessionFile,
-  shellBlock,
-  shellFile,
-} from "./environment-files.ts";
+import { quoteForShell } from "../../values/text/shell-words.ts";
+import { fishBlock, fishFile, sessionFile, shellBlock, shellFile } from "./environment-files.ts";
 import {
   environmentAgent,
   launchAgent,

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { describe, it } from "node:test";
+import { quoteForShell, quoteIfNeeded } from "../../../../core/values/text/shell-words.ts";
+
+describe("quoteIfNeeded()", () => {
+  it("leaves a word that no shell changes, and quotes any other", () => {
+    for (const [word, quoted] of [
+      ["apollo", "apollo"],
+      ["feature/a+b@1.0:x_y-z", "feature/a+b@1.0:x_y-z"],
+      ["", "''"],
+      ["a b", "'a b'"],
+      ["$HOME", "'$HOME'"],
+      ["it's", "'it'\\''s'"],
+      ["a\nb", "'a\nb'"],
+      ["a\n", "'a\n'"],
+      ["~", "'~'"],
+      ["ä", "'ä'"],
+    ] as const)
+      assert.equal(quoteIfNeeded(word), quoted, word);
+  });
+
+  it("keeps every word as it is in a shell", {
+    skip: process.platform === "win32" && "no POSIX shell",
+  }, () => {
+    const words = [
+      "apollo",
+      "",
+      "a b",
+      "$(id)",
+      "`id`",
+      "it's",
+      "a\nb",
+      "\\",
+      '"',
+      "*",
+      "!x",
+      "#a",
+      "=",
+      "{a,b}",
+    ];
+    for (const quote of [quoteForShell, quoteIfNeeded]) {
+      const printed = execFileSync("sh", ["-c", `printf '%s\\0' ${words.map(quote).join(" ")}`], {
+        encoding: "utf8",
+      });
+      assert.deepEqual(printed.split("\0").slice(0, -1), words);
+    }
+  });
+});
