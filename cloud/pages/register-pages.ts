@@ -92,7 +92,10 @@ export function registerPages(app: Hono<CloudEnv>, parts: CloudParts): void {
   const open = pageMiddleware(baseUrl, CONTENT_SECURITY_POLICY, true);
   for (const [path, { get, post, linkScript, fromAnySite }] of Object.entries(PAGES)) {
     const middleware = fromAnySite === true ? open : linkScript === true ? withLinkScript : plain;
-    if (get !== undefined) app.get(path, middleware, (context) => get(env, context));
+    if (get !== undefined) {
+      app.get(path, middleware, (context) => get(env, context));
+      if (path !== "/") app.get(`${path}/`, middleware, redirectToPage);
+    }
     if (post !== undefined) app.post(path, middleware, (context) => post(env, context));
   }
   const framed = pageMiddleware(baseUrl, FRAME_POLICY);
@@ -100,9 +103,18 @@ export function registerPages(app: Hono<CloudEnv>, parts: CloudParts): void {
     const path = page.path === "/" ? "/w/:ws" : `/w/:ws${page.path}`;
     if (page.showsSecret !== true) app.use(path, compressed);
     const answer = (context: Context<CloudEnv>) => answerPage(env, context, page, WORKSPACE_PAGES);
-    if (page.get !== undefined) app.get(path, framed, answer);
+    if (page.get !== undefined) app.get(path, framed, answer).get(`${path}/`, framed, redirectToPage);
     if (page.post !== undefined) app.post(path, framed, answer);
   }
+}
+
+/**
+ * Redirects from the address of a page with a slash at its end to the page. Routes match no empty segment, so the path that is left
+ * never begins with two slashes, which would name another host.
+ */
+function redirectToPage(context: Context<CloudEnv>): Response {
+  const { pathname, search } = new URL(context.req.url);
+  return context.redirect(`${pathname.replace(/\/$/, "")}${search}`, 308);
 }
 
 /**

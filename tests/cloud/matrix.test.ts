@@ -27,7 +27,7 @@ const config = {
 
 /** Pages have no rules of their own: they call the API. Their own tests check what they show. */
 const PAGES =
-  /^(?:GET \/assets\/[\w.]+|GET \/|(?:GET|POST) \/(?:sign-in|sign-up|account|unsubscribe|organisations\/:org|connect|invitation|forgot-password|reset-password)|POST \/(?:sign-out|sign-in\/provider|invitation\/accept)|(?:GET|POST) \/w\/:ws(?:\/:?[a-z-]+)*)$/;
+  /^(?:GET \/assets\/[\w.]+|GET \/|(?:GET|POST) \/(?:sign-in|sign-up|account|unsubscribe|organisations\/:org|connect|invitation|forgot-password|reset-password)|POST \/(?:sign-out|sign-in\/provider|invitation\/accept)|(?:GET|POST) \/w\/:ws(?:\/:?[a-z-]+)*)\/?$/;
 
 /** The number of simultaneous requests. */
 const AT_ONCE = 6;

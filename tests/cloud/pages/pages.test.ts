@@ -80,6 +80,37 @@ describeOnEngines("the pages", (engine) => {
     }
   });
 
+  it("lead from their address with a slash at its end to the page, and never to another host", async () => {
+    const base = `/w/${workspace.id}`;
+    for (const [path, expected] of [
+      [`${base}/`, base],
+      [`${base}/?period=7d`, `${base}?period=7d`],
+      [`${base}/explore/?by=model&period=7d`, `${base}/explore?by=model&period=7d`],
+      [`${base}/requests/${rig.uuid()}/`, null],
+      [`${base}/audit/events/`, `${base}/audit/events`],
+      ["/w/%2f%2fevil.test/", "/w/%2f%2fevil.test"],
+      ["/sign-in/?next=/connect", "/sign-in?next=/connect"],
+      ["/account/", "/account"],
+    ] as const) {
+      const answer = await get(path);
+      assert.equal(answer.status, 308, path);
+      assert.equal(answer.headers.get("location"), expected ?? path.slice(0, -1));
+      assert.match(answer.headers.get("content-security-policy") ?? "", /default-src 'none'/);
+    }
+    for (const path of [
+      "//",
+      "//evil.test/",
+      "///evil.test//",
+      `${base}//`,
+      "/w//evil.test/",
+      "/overwiew/",
+    ]) {
+      const answer = await get(path);
+      assert.deepEqual([answer.status, answer.headers.get("location")], [404, null], path);
+    }
+    assert.equal((await post(`${base}/settings/`, { action: "zone" })).status, 404);
+  });
+
   it("load files whose addresses contain their hash, so that browsers may cache them forever", async () => {
     for (const { path, type, text } of [KIT_STYLE, FORM_STYLE, KIT_SCRIPT]) {
       const answer = await get(path, {});
