@@ -202,6 +202,26 @@ describe("the local page in Chromium", {
     });
   });
 
+  it("has the periods of a narrow page in two rows of three, and all in one row otherwise", () =>
+    withPage(`${addressOf(full)}explore`, {}, async (page) => {
+      for (const [width, rows] of [
+        [320, [3, 3]],
+        [390, [3, 3]],
+        [441, [6]],
+        [1440, [6]],
+      ] as const) {
+        await page.setViewportSize({ width, height: 844 });
+        const tops = (await page.evaluate(
+          `[...document.querySelectorAll("nav[aria-label=Period] li")].slice(1, -1).map((each) => each.getBoundingClientRect().top)`,
+        )) as number[];
+        assert.deepEqual(
+          [...Map.groupBy(tops, (top) => top).values()].map(({ length }) => length),
+          rows,
+          `${width}`,
+        );
+      }
+    }));
+
   it("shows the same pages without scripts", () =>
     withPage(`${addressOf(full)}now`, { javaScriptEnabled: false }, async (page) => {
       for (const path of PAGES) {
