@@ -1,4 +1,4 @@
-import { measureStoppedMs } from "../../../core/metering/coverage/running-times.ts";
+import { measureStoppedMs, type RunningTime } from "../../../core/metering/coverage/running-times.ts";
 import { REPEATS_SEARCHED, savingsQuery } from "../../../core/pricing/savings/answer-savings.ts";
 import { answerUsage, type UsageData } from "../../../core/pricing/view/usage-answer.ts";
 import {
@@ -23,7 +23,7 @@ import { readSavings } from "../../../pages/read-savings.ts";
 import type { OverviewParts, OverviewQueries } from "../../../pages/usage-host.ts";
 import type { ProblemCode } from "../../http/problem.ts";
 import type { CloudParts } from "../../ports.ts";
-import { readFleetCoverage } from "../../store/reads/fleet-coverage.ts";
+import { countUnknown, readFleetCoverage, readSharedStops } from "../../store/reads/fleet-coverage.ts";
 import type { ReadTransaction } from "../../store/reads/read-scope.ts";
 import { inReadScope } from "../../store/reads/read-scope.ts";
 import { findRepeats } from "../../store/reads/savings.ts";
@@ -189,20 +189,50 @@ export async function readOverviewParts(
   const read = await inReadScope(parts.db, scopeOf(workspace), async (trx) => {
     const series = async (plan: UsagePlan | null) =>
       plan === null ? null : { plan, data: await readUsageSeries(trx, workspace.workspaceId, plan) };
+    const [year, hours] = [await series(plans.year), await series(plans.hours)];
     return {
       breakdowns: await readBreakdowns(trx, workspace, byDimension),
       forecast: await series(plans.forecast),
-      year: await series(plans.year),
-      hours: await series(plans.hours),
+      ...{ year, hours },
+      stopped: await readStopsOfEmpty(trx, workspace.workspaceId, [year, hours]),
     };
   });
-  const seriesOf = (each: typeof read.year) => (each === null ? null : answerSeries(each.plan, each.data));
+  const seriesOf = (each: typeof read.year) =>
+    each === null
+      ? null
+      : answerSeries(each.plan, {
+          ...each.data,
+          stoppedMs: read.stopped === null ? null : measureStoppedMs(read.stopped, each.plan.buckets),
+        });
   return {
     breakdowns: await answerBreakdowns(parts, byDimension, read.breakdowns),
     forecast: read.forecast === null ? null : answerForecast(read.forecast.plan, read.forecast.data),
     year: seriesOf(read.year),
     hours: seriesOf(read.hours),
   };
+}
+
+/**
+ * Reads when no machine ran, from the first to the last bucket without requests, since only those can be hatched. Null if there are
+ * none, or if it is not known.
+ */
+async function readStopsOfEmpty(
+  trx: ReadTransaction,
+  workspaceId: string,
+  series: readonly ({ readonly plan: UsagePlan; readonly data: Pick<UsageData, "buckets"> } | null)[],
+): Promise<readonly RunningTime[] | null> {
+  const empty = series.flatMap((each) => {
+    const used = new Set(each?.data.buckets.map(({ bucket }) => bucket));
+    return (each?.plan.buckets ?? []).filter((_, at) => !used.has(at));
+  });
+  if (empty.length === 0) return null;
+  const span = {
+    from: Math.min(...empty.map(({ from }) => from)),
+    to: Math.max(...empty.map(({ to }) => to)),
+  };
+  return (await countUnknown(trx, workspaceId, span)) > 0
+    ? null
+    : await readSharedStops(trx, workspaceId, span);
 }
 
 /** Lists the values of a dimension among the requests of a query's period and filters. */

@@ -74,7 +74,7 @@ async function sumMissing(
 }
 
 /** Counts the machines that had requests after their last report. */
-async function countUnknown(trx: ReadTransaction, workspaceId: string, span: Span): Promise<number> {
+export async function countUnknown(trx: ReadTransaction, workspaceId: string, span: Span): Promise<number> {
   // Only machines that were seen after their last report can have any, so the others are not read.
   const { rows } = await sql<{ machine_id: string; coverage_at: Millis | null; last_seen_at: Millis }>`
     select m.machine_id, m.coverage_at, k.last_seen_at

@@ -70,6 +70,34 @@ describeOnEngines("the page of coverage", (engine) => {
     assert.doesNotMatch(other, /not running/);
   });
 
+  it("hatches a day and an hour of the week in which no machine ran, and none that had calls", async () => {
+    const tipsOf = (html: string) =>
+      [...html.matchAll(/class="stopped" data-tip="([^"]+)"/g)].map(([, tip]) => tip);
+    const other = await rig.addWorkspace({ plan: "team" });
+    const person = await rig.personIn(other, "member");
+    const calls = [at(-60), at(-1)].map((requested_at) => record(rig.uuid(), { requested_at }));
+    assert.equal((await rig.call("POST", "/v1/requests/batch", other.token, batch(...calls))).status, 200);
+    // It is Saturday, 21 November, 12:00. Nothing ran from 22 October at 12:00 until four hours ago. A call on Thursday was imported.
+    const runs = [
+      { from: at(-24 * 33), to: at(-24 * 30) },
+      { from: at(-4), to: at(0) },
+    ];
+    const stated = { ...upload({ metered: 2 }), runs };
+    assert.equal((await rig.call("POST", "/v1/daemon/coverage", other.token, stated)).status, 200);
+    for (const metric of ["spent", "requests"]) {
+      const tips = tipsOf(await read(`?metric=${metric}`, person, other));
+      const days = tips.filter((tip) => tip?.startsWith("20"));
+      assert.equal(days.length, 29);
+      assert.ok(
+        days.includes("2026-10-22: not metering for 12 h") && days.includes("2026-11-20: not metering"),
+      );
+      assert.ok(!days.some((tip) => tip?.startsWith("2026-11-19") || tip?.startsWith("2026-11-21")));
+      const hours = tips.filter((tip) => !tip?.startsWith("20"));
+      assert.equal(hours.length, 7 * 24 - 2);
+      assert.ok(!hours.some((tip) => tip?.startsWith("Thu 00:00") || tip?.startsWith("Sat 11:00")));
+    }
+  });
+
   it("stands beside the totals of the other pages", async () => {
     for (const path of [
       "",
