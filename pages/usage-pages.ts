@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { printSavingsQuery, UNSUPPORTED_KEYS } from "../core/pricing/savings/answer-savings.ts";
 import { savingsCsv } from "../core/pricing/savings/savings-export.ts";
-import { usageCsv } from "../core/pricing/view/usage-export.ts";
+import { usageCsv, usageTimesCsv } from "../core/pricing/view/usage-export.ts";
 import {
   DEFAULT_USAGE_QUERY,
   parseUsageQuery,
@@ -26,7 +26,7 @@ import {
   usageHref,
 } from "./usage-view.ts";
 import { renderExplore } from "./views/explore.ts";
-import { EXPLORE_VIEW } from "./views/explore-view.ts";
+import { EXPLORE_VIEW, exploreForm, exploreQuery } from "./views/explore-view.ts";
 import { MODELS_VIEW, type ModelsAnswer, renderModels } from "./views/models.ts";
 import { OVERVIEW_VIEW, type OverviewAnswer, renderOverview, showsBranches } from "./views/overview.ts";
 import { PROJECTS_VIEW, renderProjects } from "./views/projects.ts";
@@ -223,10 +223,13 @@ function firstOf(result: UsageResult<readonly UsageAnswer[]>): UsageResult<Usage
 
 async function showExplore(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
   const view = await viewOf(host, EXPLORE_VIEW, parameters);
-  const isChart = view.own.view === "chart";
-  const query: UsageQuery = isChart ? { ...view.query, thenBy: null } : { ...view.query, bucket: "none" };
+  const { isChart, isCumulative, hasTimes } = exploreForm(view);
+  const query = exploreQuery(view);
   const { dimensions } = host;
-  return await toPage(host, view, parameters, await host.readUsage(query), USAGE, (usage) => ({
+  const exported = hasTimes
+    ? { ...USAGE, csv: (usage: UsageAnswer) => usageTimesCsv(usage, isCumulative) }
+    : USAGE;
+  return await toPage(host, view, parameters, await host.readUsage(query), exported, (usage) => ({
     heading: "Explore",
     main: renderExplore({ usage, dimensions, links: linksOf(host, query) }, view),
     hasChart: isChart,

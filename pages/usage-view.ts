@@ -3,6 +3,7 @@ import {
   DEFAULT_USAGE_QUERY,
   parseUsageQuery,
   printUsageQuery,
+  type UsageNotice,
   type UsageQuery,
   withoutFilter,
 } from "../core/pricing/view/usage-query.ts";
@@ -45,21 +46,35 @@ export interface UsageViewSpec {
   readonly path: string;
   readonly defaults?: Partial<UsageQuery>;
   readonly own?: Readonly<Record<string, readonly string[]>>;
+  /** The page's own keys whose values are any text, such as a name to search for. */
+  readonly texts?: readonly string[];
 }
+
+/** The longest text in an address. */
+const MAX_TEXT = 256;
 
 /** Reads a view from the parameters of an address. */
 export function readUsageView(spec: UsageViewSpec, parameters: URLSearchParams, base = ""): UsageView {
   const defaults = { ...DEFAULT_USAGE_QUERY, ...spec.defaults };
-  const ownKeys = Object.keys(spec.own ?? {});
+  const texts = spec.texts ?? [];
+  const ownKeys = [...Object.keys(spec.own ?? {}), ...texts];
   // An empty field of a form is not a filter: it leaves the value open.
   const { query, notices } = parseUsageQuery(
     [...parameters].filter(([, value]) => value !== "" || !parameters.has("form")),
     { defaults, otherKeys: [...ownKeys, "format", "form"] },
   );
   const own: Record<string, string> = {};
+  const problems: UsageNotice[] = [];
   for (const [key, values] of Object.entries(spec.own ?? {})) {
-    const value = parameters.get(key);
-    if (value !== null && value !== values[0] && values.includes(value)) own[key] = value;
+    const value = parameters.get(key) ?? "";
+    if (values.includes(value)) {
+      if (value !== values[0]) own[key] = value;
+    } else if (value !== "") problems.push({ key, problem: `Expected ${values.join(", ")}.` });
+  }
+  for (const key of texts) {
+    const value = parameters.get(key) ?? "";
+    if (value.length > MAX_TEXT) problems.push({ key, problem: `At most ${MAX_TEXT} characters.` });
+    else if (value !== "") own[key] = value;
   }
   return {
     path: spec.path,
@@ -67,7 +82,9 @@ export function readUsageView(spec: UsageViewSpec, parameters: URLSearchParams, 
     query,
     defaults,
     own,
-    notices: notices.map(({ key, problem }) => `“${key.slice(0, 64)}” is left out. ${problem}`),
+    notices: [...notices, ...problems].map(
+      ({ key, problem }) => `“${key.slice(0, 64)}” is left out. ${problem}`,
+    ),
   };
 }
 

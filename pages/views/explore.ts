@@ -24,6 +24,8 @@ import {
   type UsageView,
   usageHref,
 } from "../usage-view.ts";
+import { renderTimes } from "./explore-times.ts";
+import { EXPLORE_VIEW, type ExploreForm, exploreForm } from "./explore-view.ts";
 import { renderUsageBars } from "./overview.ts";
 
 export interface ExploreAnswer {
@@ -37,55 +39,93 @@ export interface ExploreAnswer {
 /** The values of `top` in the menu. */
 const TOPS = ["6", "10", "25", "100"];
 
-/** The buckets in the menu. */
+/** The buckets in the menu. A table has none unless they are asked for. */
 const BUCKETS = ["auto", "15m", "hour", "day", "week", "month"];
+
+/** Returns the name of a bucket in the menu. */
+const nameBucket = (bucket: string, isTable: boolean): string =>
+  isTable && (bucket === "auto" || bucket === "none") ? "the whole period" : bucket;
 
 /** Renders a query by up to two dimensions, as a table or a chart. */
 export function renderExplore({ usage, dimensions, links }: ExploreAnswer, view: UsageView): Html {
   const { query } = view;
-  const isChart = view.own.view === "chart";
-  const option = (name: string, label: string, selected: string, values: readonly string[]): UsageMenu => ({
+  const { isChart, isCumulative, hasTimes } = exploreForm(view);
+  const title = describeQuery(usage, { hasTimes, isCumulative });
+  const option = (
+    name: string,
+    label: string,
+    selected: string,
+    values: readonly string[],
+    nameOf = (value: string) => value,
+  ): UsageMenu => ({
     name,
     label,
     selected,
-    values: [...new Set([...values, selected])].map((value) => [value, value]),
+    values: [...new Set([...values, selected])].map((value) => [value, nameOf(value)]),
   });
   return html`${renderUsageNotices(view)}
     ${renderUsageMenus(view, [
       metricMenu(view, USAGE_METRICS),
       dimensionMenu("by", "by", query.by, dimensions),
-      ...(isChart
-        ? [option("bucket", "per", query.bucket, BUCKETS)]
-        : [dimensionMenu("then", "then", query.thenBy, dimensions, true)]),
+      ...(hasTimes ? [] : [dimensionMenu("then", "then", query.thenBy, dimensions, true)]),
+      option("bucket", "per", query.bucket, BUCKETS, (bucket) => nameBucket(bucket, !hasTimes)),
       option("top", "top", `${query.top}`, TOPS),
     ])}
     ${renderUsageChips(view)}
     <p class="quiet" data-summary>${METRIC_NAMES[usage.metric]}, ${toRunningText(usage.period.label)} (${usage.tz}).${renderCoverageLine(usage.coverage, links.coverage)}</p>
     ${renderCaveats(usage, links)}
-    <section class="panel" aria-labelledby="explore-title"><div class="head"><h2 id="explore-title">${describeQuery(usage, isChart)}</h2>
-      <nav aria-label="Table or chart"><ul class="switch">${(["table", "chart"] as const).map((each) => html`<li><a id="view-${each}" href="${usageHref(view, {}, each === "table" ? {} : { view: each })}"${isChart === (each === "chart") ? html` aria-current="true"` : ""}>${each === "table" ? "Table" : "Chart"}</a></li>`)}</ul></nav></div>
+    <section class="panel" aria-labelledby="explore-title"><div class="head"><h2 id="explore-title">${title}</h2>
+      ${hasTimes ? renderSumSwitch(view, isCumulative) : ""}
+      <nav aria-label="Table or chart"><ul class="switch">${(["table", "chart"] as const).map((each) => html`<li><a id="view-${each}" href="${usageHref(view, {}, withOwn(view, "view", each))}"${isChart === (each === "chart") ? html` aria-current="true"` : ""}>${each === "table" ? "Table" : "Chart"}</a></li>`)}</ul></nav></div>
       <div id="explore" data-live>${
         usage.totals.requests === 0
           ? renderState("No requests match", "Remove a filter or choose a longer period.")
           : isChart
-            ? renderUsageBars(usage, view)
-            : renderPivot(usage, view, links.list)
+            ? renderUsageBars(usage, view, { isCumulative })
+            : hasTimes
+              ? renderTimes(usage, view, { title, isCumulative, list: links.list })
+              : renderPivot(usage, view, title, links.list)
       }</div>
     </section>`;
 }
 
-const describeQuery = ({ metric, by, then_by }: UsageAnswer, isChart: boolean): string =>
-  [
+/** Returns the page's own keys with another value of one. Defaults are left out. */
+function withOwn({ own }: UsageView, key: string, value: string): Record<string, string> {
+  const { [key]: _, ...others } = own;
+  return EXPLORE_VIEW.own?.[key]?.[0] === value ? others : { ...others, [key]: value };
+}
+
+/** Renders the ways to the sums of each bucket, and to the sums since the period began. */
+function renderSumSwitch(view: UsageView, isCumulative: boolean): Html {
+  const item = (value: "no" | "yes", name: string) =>
+    html`<li><a id="cumulative-${value}" href="${usageHref(view, {}, withOwn(view, "cumulative", value))}"${isCumulative === (value === "yes") ? html` aria-current="true"` : ""}>${name}</a></li>`;
+  return html`<nav aria-label="Sums"><ul class="switch">${item("no", "Each")}${item("yes", "Cumulative")}</ul></nav>`;
+}
+
+function describeQuery(
+  { metric, by, then_by }: UsageAnswer,
+  { hasTimes, isCumulative }: Pick<ExploreForm, "hasTimes" | "isCumulative">,
+): string {
+  const dimensions = [by, hasTimes ? null : then_by].flatMap((each) =>
+    each === null ? [] : [DIMENSION_NAMES[each].toLowerCase()],
+  );
+  const words = [
     METRIC_NAMES[metric],
-    ...(by === null ? [] : [`by ${DIMENSION_NAMES[by].toLowerCase()}`]),
-    ...(then_by === null || isChart ? [] : [`and ${DIMENSION_NAMES[then_by].toLowerCase()}`]),
-  ].join(" ");
+    ...(dimensions.length === 0 ? [] : [`by ${dimensions.join(" and ")}`]),
+  ];
+  return `${words.join(" ")}${isCumulative ? ", cumulative" : ""}`;
+}
 
 type Row = UsageAnswer["rows"][number];
 type Value = Pick<Row, "key" | "label" | "totals" | "other_values">;
 
 /** Renders rows by columns, with the totals of both. */
-function renderPivot(usage: UsageAnswer, view: UsageView, list: (query: UsageQuery) => string): Html {
+function renderPivot(
+  usage: UsageAnswer,
+  view: UsageView,
+  title: string,
+  list: (query: UsageQuery) => string,
+): Html {
   const { rows, columns, metric, by, then_by } = usage;
   const amountOf = ({ totals }: Pick<Value, "totals">) => metricOf(parseSums(totals), metric);
   const highest = highestOf(rows.flatMap(({ cells }) => cells.map((cell) => amountOf(cell) ?? 0n)));
@@ -121,7 +161,7 @@ function renderPivot(usage: UsageAnswer, view: UsageView, list: (query: UsageQue
     const shown = renderSum(metric, totals);
     return query === null ? shown : html`<a href="${list(query)}">${shown}</a>`;
   };
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${describeQuery(usage, false)} as a table"><table class="pivot" aria-label="${describeQuery(usage, false)}">
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${title} as a table"><table class="pivot" aria-label="${title}">
     <thead><tr><th scope="col">${by === null ? "" : DIMENSION_NAMES[by]}</th>${columns.map((column) => html`<th scope="col" class="num">${then_by === null ? column.label : heading(column, then_by)}</th>`)}<th scope="col" class="num">Total</th><th scope="col" class="num">Share</th></tr></thead>
     <tbody>${rows.map((row) => html`<tr><th scope="row" class="name">${by === null ? row.label : heading(row, by)}</th>${columns.map((column) => renderCell(row, column))}<td class="num">${toRows(row.totals, [[by, row]])}</td><td class="num quiet">${formatShare(amountOf(row) ?? 0n, total)}</td></tr>`)}</tbody>
     <tfoot><tr><th scope="row">Total</th>${columns.map((column) => html`<td class="num">${toRows(column.totals, [[then_by, column]])}</td>`)}<td class="num">${toRows(usage.totals, [])}</td><td></td></tr></tfoot>

@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import { PICO_USD_PER_USD } from "../../core/pricing/decimal.ts";
 import { assignColours } from "../../core/pricing/view/palette.ts";
+import { accumulateUsage } from "../../core/pricing/view/usage-cumulative.ts";
 import {
   DEFAULT_USAGE_QUERY,
   printUsageQuery,
@@ -119,7 +120,7 @@ function renderContents(answer: OverviewAnswer, view: UsageView): Html {
   const ahead = listEstimates(answer, view);
   return html`<section class="panel" aria-labelledby="chart-title">
       <div class="head"><h2 id="chart-title">${METRIC_NAMES[usage.metric]} by ${nameOf(usage.by)}</h2><span class="quiet">${describeBuckets(usage)}${describeEstimates(ahead)}</span></div>
-      <div id="chart" data-live>${renderUsageBars(usage, view, ahead)}</div>
+      <div id="chart" data-live>${renderUsageBars(usage, view, { ahead })}</div>
     </section>
     <div class="pair" id="breakdowns" data-live>${breakdowns.map((each) => (each.by === "project" ? renderFirstBreakdown(each, answer, view) : renderBreakdown(each, view)))}</div>
     ${renderWhen(answer, view)}`;
@@ -268,10 +269,25 @@ const emptyCeiling = (metric: UsageMetric): bigint => (isMoney(metric) ? PICO_US
 /** The colour of "Other" and of unknown values. */
 const GREY = 6;
 
+/** What a chart has besides the answer. */
+interface UsageBarOptions {
+  readonly ahead?: Estimates;
+  /** Whether each bar has the sum since the period began. */
+  readonly isCumulative?: boolean;
+}
+
 /** Renders the buckets of an answer, stacked by its rows. A bar leads to the same view of its time. */
-export function renderUsageBars(usage: UsageAnswer, view: UsageView, ahead: Estimates = []): Html {
-  const { buckets, metric, compared_series } = usage;
-  const rows = usage.rows.filter(({ series }) => series.some((value) => value !== null && value !== "0"));
+export function renderUsageBars(
+  usage: UsageAnswer,
+  view: UsageView,
+  { ahead = [], isCumulative = false }: UsageBarOptions = {},
+): Html {
+  const { metric } = usage;
+  const sums = isCumulative ? accumulateUsage(usage) : null;
+  const { buckets, compared_series } = sums ?? usage;
+  const rows = usage.rows
+    .map((row, n) => ({ ...row, series: sums?.series[n] ?? row.series }))
+    .filter(({ series }) => series.some((value) => value !== null && value !== "0"));
   const sorted = rows.toReversed();
   const colours = assignColours(rows.map(({ key }) => key));
   const series = rows.map(({ label }, n) => ({ name: label, colour: colours[n] ?? GREY }));
@@ -279,7 +295,7 @@ export function renderUsageBars(usage: UsageAnswer, view: UsageView, ahead: Esti
   const begun = buckets.map(({ label, from, to, totals, stopped_ms }, at): Bar => {
     const before = compared_series[at];
     const time = { from: Date.parse(from), to: Date.parse(to), stoppedMs: stopped_ms };
-    const gap = describeGap(time, totals.requests);
+    const gap = describeGap(time, usage.buckets[at]?.totals.requests ?? 0);
     return {
       ...(gap !== undefined && { gap }),
       label,
@@ -303,7 +319,7 @@ export function renderUsageBars(usage: UsageAnswer, view: UsageView, ahead: Esti
   ];
   return renderBars({
     id: "usage",
-    title: `${METRIC_NAMES[metric]} by ${nameOf(usage.by)}`,
+    title: `${METRIC_NAMES[metric]} by ${nameOf(usage.by)}${isCumulative ? ", cumulative" : ""}`,
     heading: `Time (${usage.tz})`,
     series: rows.length === 0 ? [{ name: METRIC_NAMES[metric], colour: 0 }] : series.toReversed(),
     bars,

@@ -42,6 +42,7 @@ const SHARED: readonly (readonly [name: string, path: string])[] = [
   ["overview of 7 days", "/?period=7d&by=project&metric=tokens"],
   ["explore", "/explore"],
   ["chart", "/explore?view=chart&by=model&bucket=week"],
+  ["cumulative sums", "/explore?by=model&bucket=week&cumulative=yes"],
   ["sessions", "/sessions?sort=cost"],
   ["session", "session"],
   ["requests", "/requests?columns=project,model,input,cached,output,cost,duration,status"],

@@ -90,6 +90,16 @@ export async function checkSums(
     for (const row of [...rows, foot]) assert.equal(add(row.slice(1, -2)), row.at(-2), pivot);
     assert.equal(add(rows.map((row) => row.at(-2) ?? 0n)), spent, pivot);
     assert.equal(foot.at(-2), spent, pivot);
+    const times = `/explore?${query(`by=${by}&top=${top}&bucket=day`)}`;
+    const byTime = readTable(await host.page(times), label.replace(/ and .*/, ""));
+    assert.equal(add(byTime.rows.map((row) => row.at(-1) ?? 0n)), spent, times);
+    for (const row of [...byTime.rows, byTime.foot]) assert.equal(add(row.slice(1, -1)), row.at(-1), times);
+    assert.equal(sumCsv(await host.page(`${times}&format=csv`), "spent_usd"), spent, times);
+    const cumulative = readTable(
+      await host.page(`${times}&cumulative=yes`),
+      `${label.replace(/ and .*/, "")}, cumulative`,
+    );
+    assert.deepEqual(cumulative.rows[0]?.slice(1), byTime.foot.slice(1), times);
     const overview = await host.page(`/?${filters}`);
     for (const table of host.breakdowns)
       assert.equal(sumColumn(overview, table, "Spent"), spent, `${table} ${filters}`);

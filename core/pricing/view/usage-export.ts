@@ -3,6 +3,7 @@ import { formatCsvLine } from "../../values/text/format-csv-field.ts";
 import type { UsageAnswer, UsageSumsJson } from "../../wire/usage.ts";
 import { PICO_USD_PER_USD } from "../decimal.ts";
 import { formatFixedUsd, formatPicoUsd } from "../money.ts";
+import { accumulateUsage } from "./usage-cumulative.ts";
 import { isMoney, metricOf, parseSums } from "./usage-sums.ts";
 
 const COUNTS = [
@@ -67,6 +68,32 @@ export function usageCsv(answer: UsageAnswer): string {
     query,
   ]);
   return [head, ...records].map(formatCsvLine).join("");
+}
+
+/**
+ * Formats the metric of each bucket by the first dimension as CSV, with the bounds of the bucket, the zone and the query in each line.
+ * Cumulative sums are in a column of their own.
+ */
+export function usageTimesCsv(answer: UsageAnswer, isCumulative: boolean): string {
+  const { by, rows, buckets, metric, query, tz } = answer;
+  const name = isMoney(metric) ? `${metric}_usd` : metric;
+  const format = (value: string | null | undefined) =>
+    value == null ? null : isMoney(metric) ? formatPicoUsd(BigInt(value)) : value;
+  const cumulative = accumulateUsage(answer);
+  const totalOf = (bucket: UsageAnswer["buckets"][number] | undefined) =>
+    bucket === undefined ? null : metricOf(parseSums(bucket.totals), metric)?.toString();
+  const lines = buckets.flatMap((bucket, at) => {
+    const sums: readonly (readonly [string[], ...(string | null | undefined)[]])[] =
+      by === null
+        ? [[[], totalOf(bucket), totalOf(cumulative.buckets[at])]]
+        : rows.map((row, n) => [[row.label], row.series[at], cumulative.series[n]?.[at]]);
+    return sums.map(([names, each, whole]) => [
+      ...[bucket.label, ...names, format(each), ...(isCumulative ? [format(whole)] : [])],
+      ...[bucket.from, bucket.to, tz, query],
+    ]);
+  });
+  const head = ["time", ...(by === null ? [] : [by]), name, ...(isCumulative ? [`cumulative_${name}`] : [])];
+  return [[...head, "from", "to", "tz", "query"], ...lines].map(formatCsvLine).join("");
 }
 
 /** Escapes what Markdown would read as markup, or as the end of a cell. */

@@ -4,14 +4,18 @@ import fc from "fast-check";
 import { parseDecimalToPico } from "../../../core/pricing/decimal.ts";
 import { answerUsage, type UsageGroup } from "../../../core/pricing/view/usage-answer.ts";
 import { planUsage } from "../../../core/pricing/view/usage-plan.ts";
-import { DEFAULT_USAGE_QUERY, type UsageQuery } from "../../../core/pricing/view/usage-query.ts";
+import {
+  DEFAULT_USAGE_QUERY,
+  printUsageQuery,
+  type UsageQuery,
+} from "../../../core/pricing/view/usage-query.ts";
 import type { UsageSeries } from "../../../core/pricing/view/usage-reports.ts";
 import { emptySums, type UsageSums } from "../../../core/pricing/view/usage-sums.ts";
 import { findZone } from "../../../core/values/zone.ts";
 import type { UsageAnswer, UsageForecast } from "../../../core/wire/usage.ts";
 import { readUsageView, type UsageViewSpec, usageHref } from "../../../pages/usage-view.ts";
 import { renderExplore } from "../../../pages/views/explore.ts";
-import { EXPLORE_VIEW } from "../../../pages/views/explore-view.ts";
+import { EXPLORE_VIEW, exploreQuery } from "../../../pages/views/explore-view.ts";
 import {
   OVERVIEW_VIEW,
   renderBreakdown,
@@ -64,7 +68,11 @@ function answer(
         sums: sums(cost, unpriced),
       }),
     ),
-    buckets: given.map(({ by, bucket, cost }) => ({ by, bucket: Math.min(bucket, last), sums: sums(cost) })),
+    buckets: given.map(({ by, bucket, cost, unpriced }) => ({
+      by,
+      bucket: Math.min(bucket, last),
+      sums: sums(cost, unpriced),
+    })),
     compared: [],
     comparedBuckets: [],
     coverage: null,
@@ -128,6 +136,88 @@ describe("renderExplore()", () => {
       "unpriced",
       "unpriced",
     ]);
+  });
+});
+
+describe("renderExplore() by time", () => {
+  const times = (text: string, given: Parameters<typeof answer>[1]) => {
+    const view = viewOf(EXPLORE_VIEW, text);
+    const usage = answer({ ...exploreQuery(view), compare: "none" }, given);
+    return String(renderExplore({ usage, dimensions: ["project", "model"], links }, view));
+  };
+  const rowsOf = (page: string, part: string) =>
+    page
+      .slice(page.indexOf(`<${part}>`), page.indexOf(`</${part}>`))
+      .split("</tr>")
+      .slice(0, -1);
+
+  it("has a row for each bucket; they add up to the total, and the cumulative ones end with it", () => {
+    fc.assert(
+      fc.property(groups, (given) => {
+        if (given.length === 0) return;
+        const whole = total(given.map(({ cost }) => cost));
+        const each = times("bucket=day&top=3", given);
+        assert.doesNotMatch(each, /NaN|undefined|<b>/);
+        const rows = rowsOf(each, "tbody").map(amounts);
+        assert.equal(rows.length, 30);
+        for (const row of [...rows, ...rowsOf(each, "tfoot").map(amounts)])
+          assert.equal(total(row.slice(0, -1)), row.at(-1));
+        assert.equal(total(rows.map((row) => row.at(-1) ?? 0n)), whole);
+        const [latest = "", ...earlier] = rowsOf(times("cumulative=yes&top=3", given), "tbody");
+        assert.equal(amounts(latest).at(-1), whole);
+        assert.deepEqual(amounts(latest), rowsOf(each, "tfoot").map(amounts)[0]);
+        // The latest is first, so sums fall from row to row.
+        const sums = [latest, ...earlier].map((row) => amounts(row).at(-1) ?? 0n);
+        assert.deepEqual(
+          sums.toSorted((one, other) => (one < other ? 1 : one > other ? -1 : 0)),
+          sums,
+        );
+      }),
+    );
+  });
+
+  it("leads from a cell to its requests: those of the bucket, or all since the period began", () => {
+    const linked = { ...links, list: (query: UsageQuery) => `/requests?${printUsageQuery(query)}` };
+    const show = (text: string) => {
+      const view = viewOf(EXPLORE_VIEW, text);
+      const usage = answer({ ...exploreQuery(view), compare: "none" }, [
+        { by: "a", thenBy: null, bucket: 28, cost: 5n },
+        { by: "b", thenBy: null, bucket: 1, cost: 0n, unpriced: 1 },
+      ]);
+      return String(renderExplore({ usage, dimensions: ["project"], links: linked }, view));
+    };
+    const day = "from=2026-11-21T23%3A00%3A00.000Z&amp;to=2026-11-22T23%3A00%3A00.000Z";
+    assert.match(show("bucket=day"), new RegExp(`href="/requests\\?${day}[^"]*&amp;project=a"`));
+    assert.match(
+      show("cumulative=yes"),
+      /href="\/requests\?from=2026-10-24T22%3A00%3A00.000Z&amp;to=2026-11-22T23%3A00%3A00.000Z[^"]*&amp;project=a"/,
+    );
+    assert.match(show("bucket=day"), /<th scope="col">Time \(Europe\/Berlin\)<\/th>/);
+    assert.match(show("bucket=day"), /href="\/explore\?bucket=day&amp;cumulative=yes">Cumulative</);
+    assert.match(show("view=chart&cumulative=yes"), /aria-label="Spent by project, cumulative"/);
+    // A table of the whole period has no cumulative form to switch to.
+    assert.doesNotMatch(show(""), />Cumulative</);
+  });
+
+  it("has no second dimension, and says when the meter did not run", () => {
+    const view = viewOf(EXPLORE_VIEW, "bucket=week&by=project&then=model");
+    const usage = answer({ ...exploreQuery(view), compare: "none" }, [
+      { by: "a", thenBy: null, bucket: 0, cost: 1n },
+    ]);
+    const buckets = usage.buckets.map((bucket, at) => ({ ...bucket, stopped_ms: at === 1 ? 7_200_000 : 0 }));
+    const page = String(
+      renderExplore({ usage: { ...usage, buckets }, dimensions: ["project", "model"], links }, view),
+    );
+    assert.doesNotMatch(page, /<select id="menu-then"/);
+    assert.match(page, /\(not metering for 2 h\)<\/th>/);
+    assert.match(page, /<option value="week" selected>week<\/option>/);
+  });
+
+  it("shows no amount where it is not known whether requests have a price", () => {
+    const page = times("bucket=day", [{ by: "local", thenBy: null, bucket: 3, cost: 0n, unpriced: 1 }]);
+    const unpriced = rowsOf(page, "tbody").filter((row) => row.includes("unpriced"));
+    assert.equal(unpriced.length, 1);
+    assert.match(unpriced[0] ?? "", /<td class="num quiet">–<\/td>/);
   });
 });
 
@@ -254,6 +344,9 @@ describe("readUsageView()", () => {
     assert.equal(viewOf(EXPLORE_VIEW, "view=chart").query.by, EXPLORE_VIEW.defaults?.by);
     assert.deepEqual(viewOf(OVERVIEW_VIEW, "colour=red").notices, [
       "“colour” is left out. There is no such parameter.",
+    ]);
+    assert.deepEqual(viewOf(EXPLORE_VIEW, "view=pie&cumulative=no").notices, [
+      "“view” is left out. Expected table, chart.",
     ]);
     assert.equal(DEFAULT_USAGE_QUERY.by, null);
   });

@@ -7,6 +7,7 @@ import {
   labelOfKey,
   type UsageData,
 } from "../../../../core/pricing/view/usage-answer.ts";
+import { accumulateUsage } from "../../../../core/pricing/view/usage-cumulative.ts";
 import { planUsage, type UsagePlan } from "../../../../core/pricing/view/usage-plan.ts";
 import { parseUsageQuery, type UsageQuery } from "../../../../core/pricing/view/usage-query.ts";
 import {
@@ -126,9 +127,29 @@ function checkSums(answer: UsageAnswer): void {
   for (const [at, bucket] of answer.buckets.entries())
     if (answer.by !== null)
       assert.equal(addUp(answer.rows.map(({ series }) => series[at] ?? null)), value(read(bucket.totals)));
+  checkCumulative(answer);
   if (answer.compared === null) return;
   if (answer.by !== null) assert.deepEqual(comparedTotal(answer.rows), read(answer.compared));
   if (answer.bucket !== "none") assert.equal(addUp(answer.compared_series), value(read(answer.compared)));
+}
+
+/** Checks that cumulative sums end with those of the period, and that each differs from the one before by its own bucket. */
+function checkCumulative(answer: UsageAnswer): void {
+  const { metric, buckets, rows, compared, compared_series } = answer;
+  const cumulative = accumulateUsage(answer);
+  assert.equal(cumulative.buckets.length, buckets.length);
+  if (buckets.length === 0) return;
+  assert.deepEqual(read(cumulative.buckets.at(-1)?.totals ?? null), read(answer.totals));
+  const whole = (json: UsageSumsJson) => metricOf(read(json), metric)?.toString() ?? null;
+  for (const [n, row] of rows.entries()) {
+    const series = cumulative.series[n] ?? assert.fail("no series");
+    assert.equal(series.at(-1), whole(row.totals));
+    for (const [at, value] of row.series.entries())
+      if (series[at] !== null)
+        assert.equal(BigInt(series[at] ?? 0) - BigInt(series[at - 1] ?? 0), BigInt(value ?? 0));
+  }
+  if (compared !== null && compared_series.length > 0)
+    assert.equal(cumulative.compared_series.at(-1), whole(compared));
 }
 
 describe("a missing value", () => {

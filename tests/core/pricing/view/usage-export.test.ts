@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { answerUsage, type UsageGroup } from "../../../../core/pricing/view/usage-answer.ts";
-import { usageCsv, usageMarkdown } from "../../../../core/pricing/view/usage-export.ts";
+import { usageCsv, usageMarkdown, usageTimesCsv } from "../../../../core/pricing/view/usage-export.ts";
 import { planUsage } from "../../../../core/pricing/view/usage-plan.ts";
 import { parseUsageQuery } from "../../../../core/pricing/view/usage-query.ts";
 import { emptySums } from "../../../../core/pricing/view/usage-sums.ts";
@@ -45,6 +45,46 @@ describe("usageCsv()", () => {
     const groups = [{ by: null, thenBy: null, sums: sums(1n) }];
     assert.equal(usageCsv(ask(PERIOD, groups)).split("\r\n").length, 2 * 24 + 2);
     assert.equal(usageCsv(ask(`${PERIOD}&bucket=none`, groups)).split("\r\n").length, 3);
+  });
+});
+
+describe("usageTimesCsv()", () => {
+  it("has the metric of each value in each bucket, and its cumulative sum on request", () => {
+    const query = "from=2026-11-01&to=2026-11-03&compare=none&by=project&bucket=day";
+    const answer = ask(query, [{ by: "=a", thenBy: null, sums: sums(1_500_000_000_000n) }]);
+    const rest = `UTC,${query}`;
+    const days = [
+      "2026-11-01T00:00:00.000Z,2026-11-02T00:00:00.000Z",
+      "2026-11-02T00:00:00.000Z,2026-11-03T00:00:00.000Z",
+    ];
+    assert.deepEqual(usageTimesCsv(answer, false).trim().split("\r\n"), [
+      "time,project,spent_usd,from,to,tz,query",
+      `2026-11-01,'=a,1.5,${days[0]},${rest}`,
+      `2026-11-02,'=a,0,${days[1]},${rest}`,
+    ]);
+    assert.deepEqual(usageTimesCsv(answer, true).trim().split("\r\n"), [
+      "time,project,spent_usd,cumulative_spent_usd,from,to,tz,query",
+      `2026-11-01,'=a,1.5,1.5,${days[0]},${rest}`,
+      `2026-11-02,'=a,0,1.5,${days[1]},${rest}`,
+    ]);
+  });
+
+  it("leaves unknown counts empty, and has a line per bucket without a dimension", () => {
+    const query = "from=2026-11-01&to=2026-11-02&bucket=day&metric=tokens";
+    const [head, line] = usageTimesCsv(
+      ask(`${query}&by=project`, [{ by: "a", thenBy: null, sums: sums(1n) }]),
+      true,
+    ).split("\r\n");
+    assert.equal(head, "time,project,tokens,cumulative_tokens,from,to,tz,query");
+    assert.match(line ?? "", /^2026-11-01,a,,,2026/);
+    const [named, requests] = usageTimesCsv(
+      ask("from=2026-11-01&to=2026-11-02&bucket=day&metric=requests", [
+        { by: null, thenBy: null, sums: sums(1n) },
+      ]),
+      true,
+    ).split("\r\n");
+    assert.equal(named, "time,requests,cumulative_requests,from,to,tz,query");
+    assert.match(requests ?? "", /^2026-11-01,1234,1234,2026/);
   });
 });
 
