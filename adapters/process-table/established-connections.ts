@@ -12,8 +12,16 @@ export interface EstablishedConnection {
   readonly program: string | null;
 }
 
-/** The state of an open connection in the kernel's table. Source: Linux, include/net/tcp_states.h. */
-const ESTABLISHED = "01";
+/** States of a socket in the kernel's table. Source: Linux, include/net/tcp_states.h. */
+export const SOCKET_STATE = { established: "01", listening: "0A" } as const;
+
+/** A socket in the kernel's table. */
+interface KernelRow {
+  readonly inode: string;
+  readonly localPort: number;
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+}
 
 /** Parses an address in the kernel's format: 32-bit words read as little-endian. IPv4 in IPv6 becomes IPv4. */
 export function readKernelAddress(hex: string): string {
@@ -42,15 +50,29 @@ export function plainAddress(address: string): string {
   return [...left, ...zeros, ...right].map((group) => group.replace(/^0+(?=.)/, "")).join(":");
 }
 
-/** Parses the open connections in `/proc/net/tcp` or `tcp6` (proc(5)). */
-function readKernelTable(table: string): { inode: string; remoteAddress: string; remotePort: number }[] {
-  return table.split("\n").flatMap((line) => {
-    const [, , remote, state, , , , , , inode] = line.trim().split(/\s+/);
-    const [address, port] = remote?.split(":") ?? [];
-    if (state !== ESTABLISHED || inode === undefined || address === undefined || port === undefined)
-      return [];
-    return [{ inode, remoteAddress: readKernelAddress(address), remotePort: Number.parseInt(port, 16) }];
-  });
+/** Reads the sockets of a state from `/proc/net/tcp` and `tcp6` (proc(5)). */
+export function readKernelTables(proc: string, wanted: string): KernelRow[] {
+  const tables = ["tcp", "tcp6"].map((name) =>
+    attempt(() => readFileSync(`${proc}/net/${name}`, "utf8"), ""),
+  );
+  return tables
+    .join("\n")
+    .split("\n")
+    .flatMap((line) => {
+      const [, local, remote, state, , , , , , inode] = line.trim().split(/\s+/);
+      const [, localPort] = local?.split(":") ?? [];
+      const [address, port] = remote?.split(":") ?? [];
+      if (state !== wanted || inode === undefined || localPort === undefined) return [];
+      if (address === undefined || port === undefined) return [];
+      return [
+        {
+          inode,
+          localPort: Number.parseInt(localPort, 16),
+          remoteAddress: readKernelAddress(address),
+          remotePort: Number.parseInt(port, 16),
+        },
+      ];
+    });
 }
 
 function attempt<T>(work: () => T, otherwise: T): T {
@@ -62,28 +84,34 @@ function attempt<T>(work: () => T, otherwise: T): T {
 }
 
 /** Finds the processes that hold these sockets, by inode. */
-function findHolders(proc: string, inodes: ReadonlySet<string>): Map<string, number> {
-  const holders = new Map<string, number>();
+export function findHolders(proc: string, inodes: ReadonlySet<string>): Map<string, Set<number>> {
+  const holders = new Map<string, Set<number>>();
   for (const name of attempt(() => readdirSync(proc), [])) {
     if (!/^\d+$/.test(name)) continue;
     for (const descriptor of attempt(() => readdirSync(`${proc}/${name}/fd`), [])) {
       const link = attempt(() => readlinkSync(`${proc}/${name}/fd/${descriptor}`), "");
       const inode = /^socket:\[(\d+)\]$/.exec(link)?.[1];
-      if (inode !== undefined && inodes.has(inode)) holders.set(inode, Number(name));
+      if (inode === undefined || !inodes.has(inode)) continue;
+      const known = holders.get(inode);
+      if (known === undefined) holders.set(inode, new Set([Number(name)]));
+      else known.add(Number(name));
     }
   }
   return holders;
 }
 
+/** Reads the command line of a process; empty if it has exited or belongs to another user. */
+export const readCommandLine = (proc: string, pid: number): string[] =>
+  attempt(() => readFileSync(`${proc}/${pid}/cmdline`, "utf8"), "")
+    .split("\0")
+    .slice(0, -1);
+
 function listLinux(proc: string): EstablishedConnection[] {
-  const rows = ["tcp", "tcp6"].flatMap((name) =>
-    readKernelTable(attempt(() => readFileSync(`${proc}/net/${name}`, "utf8"), "")),
-  );
+  const rows = readKernelTables(proc, SOCKET_STATE.established);
   const holders = findHolders(proc, new Set(rows.map(({ inode }) => inode)));
   return rows.map(({ inode, remoteAddress, remotePort }) => {
-    const pid = holders.get(inode) ?? null;
-    const words = pid === null ? "" : attempt(() => readFileSync(`${proc}/${pid}/cmdline`, "utf8"), "");
-    const program = words.split("\0")[0];
+    const [pid = null] = holders.get(inode) ?? [];
+    const program = pid === null ? undefined : readCommandLine(proc, pid)[0];
     return { remoteAddress, remotePort, pid, program: program ? basename(program) : null };
   });
 }
@@ -106,11 +134,15 @@ export function readLsofEstablished(output: string): EstablishedConnection[] {
   });
 }
 
+/** Parses the output of `tasklist /FO CSV /NH`: the programs by process id. */
+export function readTasks(tasks: string): Map<number, string> {
+  const rows = tasks.matchAll(/^"([^"]*)","(\d+)"/gm);
+  return new Map(Array.from(rows, ([, name = "", pid]) => [Number(pid), win32.basename(name, ".exe")]));
+}
+
 /** Parses the output of `netstat -ano -p TCP` or `TCPv6`, with the programs of `tasklist /FO CSV /NH`. */
 export function readNetstatEstablished(output: string, tasks: string): EstablishedConnection[] {
-  const programs = new Map<number, string>();
-  for (const [, name, pid] of tasks.matchAll(/^"([^"]*)","(\d+)"/gm))
-    programs.set(Number(pid), win32.basename(name as string, ".exe"));
+  const programs = readTasks(tasks);
   return output.split("\n").flatMap((line) => {
     const [protocol, , remote, , pid] = line.trim().split(/\s+/);
     const [, address, port] = /^\[?([^\]]+?)\]?:(\d+)$/.exec(remote ?? "") ?? [];

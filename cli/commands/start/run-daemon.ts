@@ -11,7 +11,7 @@ import { createRegistry } from "../../../core/metering/usage/registry.ts";
 import { provisionalGate } from "../../../daemon/budgets/provisional-gate.ts";
 import { type EarlyProxy, startProxyEarly } from "../../../daemon/proxy/early-proxy.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
-import { startProxy } from "../../../daemon/proxy/start-proxy.ts";
+import { ProxyListenError, startProxy } from "../../../daemon/proxy/start-proxy.ts";
 import { lockFile, stateFile } from "../../daemon/daemon-process.ts";
 import {
   describeCrash,
@@ -28,6 +28,7 @@ import { printableLines } from "../../render/printable.ts";
 import { announceDaemon } from "./announce-daemon.ts";
 import type { DaemonSetup, OpenedParts } from "./daemon-setup.ts";
 import { createDaemonWarnings } from "./daemon-warnings.ts";
+import { endOrphanedRelay } from "./orphaned-relay.ts";
 import { passwordNotice } from "./proxy-login.ts";
 import { createProxySettings, resolveListenAddress } from "./proxy-settings.ts";
 import type { Serving } from "./serve-daemon.ts";
@@ -46,6 +47,10 @@ const MAX_HOLD_MS = 5_000;
  */
 const CRASH_BUDGET = 5;
 
+/** How long the relay of a killed daemon may take to end by itself, in milliseconds. */
+const ENDS_BY_ITSELF_MS = 2_000;
+const ENDED_ORPHAN = "The relay of a daemon that was killed did not respond. It was ended.";
+
 /** How long calls in flight may continue after SIGTERM, in milliseconds. */
 const STOP_DEADLINE_MS = 10_000;
 
@@ -57,7 +62,27 @@ export async function runDaemon(
   relay: Relay,
 ): Promise<number> {
   prepareHome(home);
-  const { config, warnings: configWarnings } = await readConfig(home, env);
+  const read = await readConfig(home, env);
+  const run = () => runWithConfig(home, env, stderr, relay, read);
+  try {
+    return await run().catch(async (cause: unknown) => {
+      const isTaken = cause instanceof ProxyListenError && cause.code === "EADDRINUSE";
+      if (!isTaken || !(await endOrphanedRelay(read.config.proxy.port))) throw cause;
+      stderr.write(`meter: ${ENDED_ORPHAN}\n`);
+      return run();
+    });
+  } catch (cause) {
+    throw await describeStartFailure(cause, read.config, home);
+  }
+}
+
+async function runWithConfig(
+  home: string,
+  env: Environment,
+  stderr: Writable,
+  relay: Relay,
+  { config, warnings: configWarnings }: Awaited<ReturnType<typeof readConfig>>,
+): Promise<number> {
   const opener = createSqliteOpener();
   const lock = await takeExclusiveLock(opener, lockFile(home), PROBE_WAIT_MS);
   if (lock === null) throw new CommandFailure(`Another daemon runs in ${home}.`);
@@ -82,7 +107,10 @@ export async function runDaemon(
     // Imported here, so that clients are served while the rest of the program loads.
     const { serveDaemon } = await import("./serve-daemon.ts");
     const serving = await serveDaemon(setup, { proxy, apiAddress, relay }, opened);
-    if (interruptedAt !== null) void countInterruption(setup, opened, interruptedAt);
+    if (interruptedAt !== null) {
+      void countInterruption(setup, opened, interruptedAt);
+      setTimeout(() => void endRelayOfKilledDaemon(setup, serving), ENDS_BY_ITSELF_MS).unref();
+    }
     const cause = await waitUntilStopped(setup, serving);
     // The daemon closes the store.
     opened.store = null;
@@ -90,8 +118,6 @@ export async function runDaemon(
     await serving.cloudPorts.client.close();
     // Another daemon is started then; meanwhile connections wait at the socket.
     return cause === "port_lost" ? SOCKET_LOST_EXIT_CODE : cause === "gave_up" ? RELAY_LOST_EXIT_CODE : 0;
-  } catch (cause) {
-    throw describeStartFailure(cause, config, home);
   } finally {
     // Its timers would keep alive a process whose daemon did not start.
     opened.store?.close();
@@ -139,6 +165,11 @@ async function countInterruption(
   } catch (cause) {
     warnings.report(`The end of the last daemon could not be counted: ${(cause as Error).message}.`);
   }
+}
+
+/** Ends the relay of a daemon that was killed if it still exists: it hangs, with a copy of the socket that a service manager holds. */
+async function endRelayOfKilledDaemon({ warnings }: DaemonSetup, { running }: Serving): Promise<void> {
+  if (await endOrphanedRelay(running.proxy_port)) warnings.report(ENDED_ORPHAN);
 }
 
 /** Announces the daemon to commands and waits for a signal or the loss of its port. */

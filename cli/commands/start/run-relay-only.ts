@@ -33,8 +33,8 @@ export async function runRelayOnly(home: string, env: Environment, stderr: Writa
         if (kind === "port_lost") lost.resolve();
       },
     },
-  ).catch((cause: unknown) => {
-    throw describeStartFailure(cause, config, home);
+  ).catch(async (cause: unknown) => {
+    throw await describeStartFailure(cause, config, home);
   });
   announce(home, env, proxy.port);
   const cause = await Promise.race([stopSignal(), lost.promise]);

@@ -1,3 +1,4 @@
+import { findListener } from "../../../adapters/process-table/find-listener.ts";
 import type { Config } from "../../../core/operations/config/config.ts";
 import { CertificateStoreError } from "../../../core/ports/certificates.ts";
 import { StoreError } from "../../../core/ports/sqlite.ts";
@@ -7,7 +8,7 @@ import { configFile } from "../../home/config-file.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
 
 /** Turns an expected reason why the daemon can't start into a message that says what to do. Returns other errors unchanged. */
-export function describeStartFailure(cause: unknown, config: Config, home: string): unknown {
+export async function describeStartFailure(cause: unknown, config: Config, home: string): Promise<unknown> {
   if (cause instanceof NonLoopbackHostError) {
     return new CommandFailure(
       `${cause.message}. Anyone who can reach that address could use it.\nAllow it: HALTON_METER_ALLOW_NON_LOOPBACK=1 meter start`,
@@ -15,11 +16,11 @@ export function describeStartFailure(cause: unknown, config: Config, home: strin
   }
   if (cause instanceof ProxyListenError) {
     return new CommandFailure(
-      cause.code === "EADDRINUSE" ? portInUse("proxy", config.proxy.port, home) : `${cause.message}.`,
+      cause.code === "EADDRINUSE" ? await portInUse("proxy", config.proxy.port, home) : `${cause.message}.`,
     );
   }
   if ((cause as NodeJS.ErrnoException).code === "EADDRINUSE")
-    return new CommandFailure(portInUse("api", config.api.port, home));
+    return new CommandFailure(await portInUse("api", config.api.port, home));
   if (cause instanceof CertificateStoreError || cause instanceof StoreError)
     return new CommandFailure(`${cause.message}.`);
   return cause;
@@ -27,5 +28,9 @@ export function describeStartFailure(cause: unknown, config: Config, home: strin
 
 const MAX_PORT = 65_535;
 
-const portInUse = (section: "proxy" | "api", port: number, home: string) =>
-  `Port ${port} is already in use. Set another one in ${configFile(home)}:\n\n[${section}]\nport = ${port < MAX_PORT ? port + 1 : port - 1}`;
+async function portInUse(section: "proxy" | "api", port: number, home: string): Promise<string> {
+  const listener = await findListener(port);
+  const by = listener === null ? "" : ` by ${listener.program ?? "a program"} (process ${listener.pid})`;
+  const other = port < MAX_PORT ? port + 1 : port - 1;
+  return `Port ${port} is already in use${by}. Set another one in ${configFile(home)}:\n\n[${section}]\nport = ${other}`;
+}

@@ -187,10 +187,10 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
     });
     after(() => taken?.close());
 
-    /** The message if a port is taken. It ends with the lines that set another one. */
+    /** The message if a port is taken. It names the process, this one, and ends with the lines that set another one. */
     const portInUse = (section: string) =>
       new RegExp(
-        `^meter: Port ${port} is already in use\\. Set another one in /.*/config\\.toml:\n\n\\[${section}\\]\nport = ${port === 65_535 ? port - 1 : port + 1}\n$`,
+        `^meter: Port ${port} is already in use by node \\(process ${process.pid}\\)\\. Set another one in /.*/config\\.toml:\n\n\\[${section}\\]\nport = ${port === 65_535 ? port - 1 : port + 1}\n$`,
       );
     const obstacles: [name: string, config: () => string[], message: () => RegExp][] = [
       [
@@ -268,7 +268,7 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
       assert.match(
         stderr,
         new RegExp(
-          `^meter: The daemon did not start\\. Its output:\nmeter: Port ${port} is already in use\\. `,
+          `^meter: The daemon did not start\\. Its output:\nmeter: Port ${port} is already in use by node \\(process ${process.pid}\\)\\. `,
         ),
       );
     });
