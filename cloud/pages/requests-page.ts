@@ -15,6 +15,7 @@ import { renderName } from "../../pages/names.ts";
 import { fileFormatOf } from "../../pages/page-file.ts";
 import { type PagePeriod, readPagePeriod } from "../../pages/page-period.ts";
 import { pageHref } from "../../pages/page-place.ts";
+import { calculationJson } from "../../pages/request-file.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
 import { type ViewSpec, viewHref, viewParameters } from "../../pages/view.ts";
@@ -31,7 +32,7 @@ import { createPaging } from "../routes/reads/paging.ts";
 import { readNames } from "../routes/reads/read-names.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
 import { readPeriodCoverage } from "../routes/reads/read-usage.ts";
-import { toTraceSummary } from "../routes/reads/to-trace.ts";
+import { toTrace, toTraceSummary } from "../routes/reads/to-trace.ts";
 import {
   findTrace,
   isListId,
@@ -43,7 +44,7 @@ import { renderAuditTabs } from "./audit-parts.ts";
 import { createPeriodReader, readFilterMenus, type UsageRead } from "./filter-menus.ts";
 import { tracesCsv } from "./list-csv.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
-import { toolsOf } from "./page-tools.ts";
+import { sendFile, toolsOf } from "./page-tools.ts";
 import { readBodyPanel, showBodyPanel } from "./request-body.ts";
 import { toShownRequest } from "./shown-request.ts";
 import { CLOUD_DIMENSIONS } from "./usage-pages.ts";
@@ -254,6 +255,8 @@ async function renderOne(call: PageCall, form: URLSearchParams | null): Promise<
   const request = toShownRequest(row);
   const { book } = await parts.rates.current();
   const explanation = explainRequest(request, book);
+  if (form === null && fileFormatOf(call.parameters) === "json")
+    return await sendRequest(call, row, calculationJson(explanation));
   const hasRate = explanation.priced.unpricedReason === null || explanation.priced.row !== null;
   const answer = {
     explanation,
@@ -270,9 +273,22 @@ async function renderOne(call: PageCall, form: URLSearchParams | null): Promise<
     path: PATH,
     back,
     main: html`${renderRequest(answer, place)}${body.panel}`,
-    tools: toolsOf(call, `/traces/${row.request_id}`, {}),
+    tools: toolsOf(call, `/traces/${row.request_id}`, {
+      json: `${pageHref(place.base, PATH)}/${row.request_id}?format=json`,
+    }),
     status: body.status,
   };
+}
+
+/** Answers with a request as in the API and the calculation of its cost, as a file. The stored prompt is not part of it. */
+async function sendRequest(
+  call: PageCall,
+  row: TraceRow,
+  calculation: ReturnType<typeof calculationJson>,
+): Promise<Response> {
+  const request = toTrace(row, await readNames(call.env.parts.accounts, [row.user_id]));
+  const text = JSON.stringify({ request, ...calculation });
+  return sendFile(call, { name: `request-${row.request_id}.json`, type: "application/json", text });
 }
 
 const renderTooOld = () =>

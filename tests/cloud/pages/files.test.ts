@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { batch, json, record, START } from "../kit/cloud-rig.ts";
+import { batch, json, record, START, type TestPerson } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
 import { openTeamPages, PAGES_BASE, type TeamPages, visitPages } from "./pages.rig.ts";
 
@@ -19,11 +19,12 @@ const PAGES = [
 
 describeOnEngines("the files of pages", (engine) => {
   let { rig, app, workspace } = {} as TeamPages;
+  let admin: TestPerson;
   let read: (path: string) => Promise<string>;
   let get: (path: string) => Promise<Response>;
   before(async () => {
     ({ rig, app, workspace } = await openTeamPages(engine));
-    const admin = await rig.personIn(workspace, "workspaceAdmin");
+    admin = await rig.personIn(workspace, "workspaceAdmin");
     const visitor = visitPages(app, workspace, admin, PAGES_BASE);
     ({ read, get } = visitor);
     const priced = { cost_pico_usd: "3500000000", billing_mode: "metered", cost_source: "computed" };
@@ -70,6 +71,22 @@ describeOnEngines("the files of pages", (engine) => {
       assert.deepEqual(Object.keys(JSON.parse(await fileOf(page, "json"))), members);
       assert.match(await read(page), /data-copy="curl -H &quot;Authorization/);
     });
+
+  it("has a request as the API does, with the calculation of its cost and without its prompt", async () => {
+    const { items } = await json(rig.call("GET", `/v1/workspaces/${workspace.id}/traces`, admin.token));
+    const page = `/requests/${(items as { request_id: string }[])[0]?.request_id}`;
+    const [, href = "", , id = ""] =
+      /href="\/w\/[^/]+(\/(requests)\/([^"?]+)\?format=json)"/.exec(await read(page)) ?? [];
+    assert.equal(`/requests/${id}`, page);
+    const answer = await get(href);
+    assert.equal(answer.headers.get("content-disposition"), `attachment; filename="request-${id}.json"`);
+    const { request, ...calculation } = await json(answer);
+    const trace = await rig.call("GET", `/v1/workspaces/${workspace.id}/traces/${id}`, admin.token);
+    assert.deepEqual(request, await json(trace));
+    const members = ["agrees", "computed_pico_usd", "lines", "rate", "unpriced_reason"];
+    assert.deepEqual(Object.keys(calculation).sort(), members);
+    assert.equal((await get(`/requests/${rig.uuid()}?format=json`)).status, 404);
+  });
 
   it("names people, machines and invitations, keeps amounts exact, and has no token", async () => {
     const keys = await fileOf("/keys", "csv");
