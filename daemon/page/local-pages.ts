@@ -12,8 +12,8 @@ import { limitsCsv } from "../../pages/limits-file.ts";
 import { nowCsv, nowJson } from "../../pages/now-file.ts";
 import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
 import { pageHref } from "../../pages/page-place.ts";
+import { privacyCsv, privacyJson } from "../../pages/privacy-file.ts";
 import { periodOptions } from "../../pages/report-command.ts";
-import { renderTools } from "../../pages/tools.ts";
 import { USAGE_PAGES, usageFiles } from "../../pages/usage-pages.ts";
 import { usageHref } from "../../pages/usage-view.ts";
 import { filesOf, viewHref, viewParameters } from "../../pages/view.ts";
@@ -34,10 +34,16 @@ import { budgetViews } from "../budgets/budget-views.ts";
 import { readLimitViews } from "../limits/limit-views.ts";
 import { nextListCursor } from "../store/list-cursor.ts";
 import { readLocalPeriod } from "./page-period.ts";
-import { readCoverage } from "./read-coverage.ts";
+import { readCoverageAnswer } from "./read-coverage.ts";
 import { readNow } from "./read-now.ts";
 import { readPrivacy } from "./read-privacy.ts";
-import { LOCAL_REQUESTS, readRequests, requestListQuery, requestsApiPath } from "./read-requests.ts";
+import {
+  LOCAL_REQUESTS,
+  periodParameters,
+  readRequests,
+  requestListQuery,
+  requestsApiPath,
+} from "./read-requests.ts";
 import { showSession, showSessions } from "./session-pages.ts";
 import {
   parametersOf,
@@ -180,11 +186,17 @@ async function showRequest(ports: ApiPorts, context: Context, id: string) {
 }
 
 async function showPrivacy(ports: ApiPorts, context: Context) {
+  const answer = await readPrivacy(ports);
+  const format = fileFormatOf(parametersOf(context));
+  if (format !== null) {
+    const file = { csv: () => privacyCsv(answer), json: () => privacyJson(answer) };
+    return sendFile(context, createPageFile("privacy", format, file));
+  }
   return showPage(ports, context, {
     heading: "Privacy",
     path: "/privacy",
-    main: renderPrivacy(await readPrivacy(ports), placeOf(ports)),
-    tools: renderTools({ command: "meter cloud privacy audit" }),
+    main: renderPrivacy(answer, placeOf(ports)),
+    tools: toolsOf(context, "/v1/outbox", { ...pageFiles("/privacy"), command: "meter cloud privacy audit" }),
   });
 }
 
@@ -218,7 +230,8 @@ function readBudgetLines({ budgets }: ApiPorts, now: number): BudgetLines {
 
 async function showCoverage(ports: ApiPorts, context: Context) {
   const view = viewOf(context, COVERAGE_VIEW);
-  const answer = await readCoverage(ports, view);
+  const period = readLocalPeriod(view, ports.clock.now());
+  const answer = await readCoverageAnswer(ports, period);
   const { zone } = placeOf(ports);
   const format = fileFormatOf(parametersOf(context));
   if (format !== null) {
@@ -230,10 +243,10 @@ async function showCoverage(ports: ApiPorts, context: Context) {
     path: "/coverage",
     controls: renderPeriods(view, placeOf(ports)),
     main: renderCoverage(answer, view, placeOf(ports)),
-    tools: renderTools({
+    tools: toolsOf(context, `/v1/coverage?${periodParameters(period)}`, {
       ...filesOf(view),
       hasChart: true,
-      command: `meter coverage ${periodOptions(readLocalPeriod(view, ports.clock.now()))}`,
+      command: `meter coverage ${periodOptions(period)}`,
     }),
   });
 }

@@ -12,19 +12,20 @@ import {
 import { describeDistrust } from "../../core/operations/doctor/trust-advice.ts";
 import { cutCoverageTime } from "../../core/pricing/view/time-buckets.ts";
 import { findZone } from "../../core/values/zone.ts";
-import type { View } from "../../pages/view.ts";
 import type { CoverageAnswer, CoverageBucket, CoverageTask } from "../../pages/views/coverage.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { readStopped } from "../api/read-usage.ts";
-import { localZone, readLocalPeriod } from "./page-period.ts";
+import { localZone } from "./page-period.ts";
 
 /** The certificate's file if the daemon does not know another one. */
 const DEFAULT_AUTHORITY_FILE = "<meter_home>/ca/ca.pem";
 
-/** Reads what was metered and what was missed. */
-export async function readCoverage(ports: ApiPorts, view: View): Promise<CoverageAnswer> {
-  const { store, clock } = ports;
-  const { from, to, words } = readLocalPeriod(view, clock.now());
+/** Reads what was metered in a period and what was missed. `words` are the period's. */
+export async function readCoverageAnswer(
+  ports: ApiPorts,
+  { from, to, words = "" }: RunningTime & { readonly words?: string },
+): Promise<CoverageAnswer> {
+  const { store } = ports;
   const stopped = readStopped(ports, { from, to });
   const summary = summariseCoverage(store.coverage.read({ from, to }));
   const { unlisted, added } = splitAddedHosts(summary.unlisted, ports.isKnownHost ?? (() => false));

@@ -37,10 +37,13 @@ export function requestListQuery(
   return { ...query, ...(cursor ?? { beforeSeq: null }), from, to, limit };
 }
 
+/** Returns the parameters of the API that select a period. */
+export const periodParameters = ({ from, to }: Pick<PagePeriod, "from" | "to">): string =>
+  `from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
+
 /** Returns the address of the API that lists the requests of a view. */
-export function requestsApiPath({ query }: RequestsView, { from, to }: PagePeriod): string {
-  const period = `from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
-  return `/v1/requests?${[period, printRequestQuery(query)].filter((part) => part !== "").join("&")}`;
+export function requestsApiPath({ query }: RequestsView, period: PagePeriod): string {
+  return `/v1/requests?${[periodParameters(period), printRequestQuery(query)].filter((part) => part !== "").join("&")}`;
 }
 
 /** Reads one page of requests. */

@@ -10,6 +10,7 @@ import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { parseDecimalToPico } from "../../core/pricing/decimal.ts";
+import { formatCount } from "../../core/values/text/format-count.ts";
 import { CLIENT_FILES } from "../../pages/frame.ts";
 import { sampleRecord } from "../daemon/store/sample-records.rig.ts";
 import {
@@ -295,15 +296,28 @@ describe("the local page in Chromium", {
     symlinkSync(full.home, join(home, ".meter"));
     try {
       await withPage(addressOf(full), {}, async (page) => {
+        const runCurl = async (path: string) => {
+          await page.goto(`${addressOf(full)}${path}`);
+          const command = await page.locator("[data-copy^='curl']").first().getAttribute("data-copy");
+          const { stdout } = await run("sh", ["-c", `${command}`], { env: { ...process.env, HOME: home } });
+          return JSON.parse(stdout);
+        };
+        for (const path of PAGES) assert.equal((await runCurl(path)).code, undefined, path);
+        const { metered, seen, buckets } = await runCurl("coverage?period=90d");
+        const sum = (key: string) =>
+          buckets.reduce((all: number, each: Record<string, number>) => all + (each[key] ?? 0), 0);
+        assert.deepEqual([sum("metered"), sum("seen")], [metered, seen]);
+        assert.ok(metered > 0 && seen > metered);
+        const words = `${formatCount(metered)} of ${formatCount(seen)}`;
+        assert.ok(await page.getByText(words).first().isVisible(), words);
+        const sent = await runCurl("privacy");
+        assert.deepEqual([sent.batches, sent.log, sent.fields], [0, null, []]);
         for (const [path, total] of [
           ["?period=7d&project=acme-web", "dt:text-is('Spent') + dd data"],
           ["explore?by=model&then=project", "#explore tfoot td:nth-last-child(2) data"],
           ["projects", null],
         ] as const) {
-          await page.goto(`${addressOf(full)}${path}`);
-          const command = await page.locator("[data-copy^='curl']").first().getAttribute("data-copy");
-          const { stdout } = await run("sh", ["-c", `${command}`], { env: { ...process.env, HOME: home } });
-          const { totals } = JSON.parse(stdout);
+          const { totals } = await runCurl(path);
           const shown = total === null ? null : await page.locator(total).first().getAttribute("value");
           if (shown === null) assert.ok(totals.requests > 0, path);
           else assert.equal(BigInt(totals.spent_pico_usd), parseDecimalToPico(shown), path);

@@ -1,0 +1,21 @@
+import type { Context } from "hono";
+import { coverageJson } from "../../pages/coverage-file.ts";
+import { privacyJson } from "../../pages/privacy-file.ts";
+import { localZone } from "../page/page-period.ts";
+import { readCoverageAnswer } from "../page/read-coverage.ts";
+import { readPrivacy } from "../page/read-privacy.ts";
+import type { ApiPorts } from "./api-ports.ts";
+import { problem } from "./problem.ts";
+import { readPeriod } from "./read-period.ts";
+
+/** Answers with what was metered and missed in a period, in the buckets of the page. */
+export async function getCoverage(ports: ApiPorts, context: Context): Promise<Response> {
+  const { from, to } = context.req.query();
+  const period = readPeriod({ from, to }, ports.clock.now());
+  if (!period.ok) return problem(context, 400, period.code, period.detail);
+  return context.json(coverageJson(await readCoverageAnswer(ports, period), localZone()));
+}
+
+/** Answers with what left this machine, as far as the log of what was sent goes back. */
+export const getOutbox = async (ports: ApiPorts, context: Context): Promise<Response> =>
+  context.json(privacyJson(await readPrivacy(ports)));

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { createOutbox } from "../../../adapters/outbox/create-outbox.ts";
+import { noon } from "../store/sample-records.rig.ts";
+import { openApi } from "./api.rig.ts";
+
+const HOUR_MS = 3_600_000;
+const NOON = new Date(noon).toISOString();
+
+async function openFilled(test: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), "outbox-"));
+  const outbox = createOutbox(folder);
+  const rig = await openApi({ sent: { outbox, localProjects: () => new Set(["secret"]) } });
+  test.after(() => {
+    rig.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: the tests read single members of each answer.
+  const read = async (path: string): Promise<any> => (await rig.ask(path)).json();
+  /** The file that the page offers, and the answer of the API that its curl command asks for. */
+  const readBoth = async (page: string) => {
+    const text = (await (await rig.ask(page)).text()).replaceAll("&amp;", "&");
+    const [, api = ""] =
+      /data-copy="curl [^"]*?'http:\/\/[^/]+(\/[^']+)'/.exec(
+        text.replaceAll("&#39;", "'").replaceAll("&quot;", ""),
+      ) ?? [];
+    const [, file = ""] = /href="([^"]*format=json)"/.exec(text) ?? [];
+    return [await read(file), await read(api)];
+  };
+  return { ...rig, outbox, read, readBoth };
+}
+
+describe("GET /v1/coverage", () => {
+  it("answers with what the page shows of the same period", async (test) => {
+    const { store, read, readBoth } = await openFilled(test);
+    store.coverage.add([
+      { at: noon, host: "h", kind: "metered", count: 5 },
+      { at: noon, host: "h", kind: "tunnelled_http2_only", count: 2 },
+      { at: noon - 10 * 24 * HOUR_MS, host: "h", kind: "metered", count: 3 },
+    ]);
+    const [file, answer] = await readBoth("/coverage?period=7d");
+    assert.deepEqual(answer, file);
+    assert.deepEqual([answer.metered, answer.seen, answer.permille], [5, 7, 714]);
+    assert.equal((await read("/v1/coverage")).metered, 8);
+    const { metered, seen } = await read(`/v1/coverage?to=${NOON}`);
+    assert.deepEqual([metered, seen], [3, 3]);
+  });
+
+  it("refuses a period that it can't read", async (test) => {
+    const { ask } = await openFilled(test);
+    for (const [query, code] of [
+      ["from=yesterday", "period_malformed"],
+      [`from=${NOON}&to=2026-01-01`, "period_reversed"],
+    ]) {
+      const answer = await ask(`/v1/coverage?${query}`);
+      assert.equal(answer.status, 400);
+      assert.match(await answer.text(), new RegExp(`"code":"${code}"`));
+    }
+  });
+});
+
+describe("GET /v1/outbox", () => {
+  it("answers with what the page shows", async (test) => {
+    const { outbox, ask, readBoth } = await openFilled(test);
+    const [none] = await readBoth("/privacy");
+    assert.deepEqual([none.batches, none.log, none.local_only_projects], [0, null, ["secret"]]);
+    const item = {
+      kind: "metadata",
+      at: noon,
+      origin: "https://meter.test",
+      requestIds: ["1"],
+      payload: "{}",
+    } as const;
+    await outbox.append({ ...item, projects: ["hermes", "apollo"], fields: ["model"] });
+    await outbox.append({ ...item, at: noon + HOUR_MS, projects: ["apollo"], fields: ["model", "project"] });
+    const [file, answer] = await readBoth("/privacy");
+    assert.deepEqual(answer, file);
+    const later = new Date(noon + HOUR_MS).toISOString();
+    assert.deepEqual(answer, {
+      ...{ batches: 2, bodies: 0, origins: ["https://meter.test"] },
+      log: { first_entry: 1, last_entry: 2, changed_entry: null },
+      fields: [
+        { field: "model", first_at: NOON, last_at: later, times: 2, projects: ["apollo", "hermes"] },
+        { field: "project", first_at: later, last_at: later, times: 1, projects: ["apollo"] },
+      ],
+      projects: [
+        { project: "apollo", first_at: NOON, last_at: later, times: 2 },
+        { project: "hermes", first_at: NOON, last_at: NOON, times: 1 },
+      ],
+      local_only_projects: ["secret"],
+    });
+    const csv = await (await ask("/privacy?format=csv")).text();
+    assert.deepEqual(csv.split("\r\n").slice(0, 2), [
+      "kind,name,first_at,last_at,times,projects",
+      `field,model,${NOON},${later},2,apollo hermes`,
+    ]);
+  });
+});
