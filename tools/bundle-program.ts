@@ -14,6 +14,8 @@ export interface ProgramBundle {
   readonly folder: string;
   /** Imports that stay outside: packages that an installation may lack, and files that are in the package anyway. */
   readonly external: readonly string[];
+  /** Whether each entry becomes one file that shares nothing with the others. */
+  readonly isWhole?: boolean;
 }
 
 /** Bundles a program with its packages. The licences of the packages go into `LICENSES.txt`. */
@@ -28,7 +30,7 @@ export function bundleProgram(bundle: ProgramBundle): void {
  * Bundles modules with their packages, for a short start: Node takes about 0.3 ms for each file that it loads. Names and
  * lines stay as they are, so that stack traces can be read. Returns the paths of the files that it read, relative to `root`.
  */
-export function bundleModules({ root, entries, folder, external }: ProgramBundle): string[] {
+export function bundleModules({ root, entries, folder, external, isWhole }: ProgramBundle): string[] {
   const esbuild = findProgram("esbuild");
   if (esbuild === null) throw new Error(`esbuild has no package for ${process.platform} on ${process.arch}`);
   const metafile = join(root, folder, "metafile.json");
@@ -36,7 +38,7 @@ export function bundleModules({ root, entries, folder, external }: ProgramBundle
     ...entries.map((input) => `${basename(input, extname(input))}=${input}`),
     "--bundle",
     // One folder for all files: threads are found next to the file that starts them.
-    "--splitting",
+    ...(isWhole ? [] : ["--splitting"]),
     "--format=esm",
     "--platform=node",
     "--target=node22.19",

@@ -28,6 +28,8 @@ const START_FILES = [
 const BUNDLES = {
   "dist/cli/bundle": [
     "cli/main.ts",
+    "cli/commands/report/run-report.ts",
+    "cli/commands/status/run-status.ts",
     "cli/commands/statusline/run-statusline.ts",
     "daemon/proxy/proxy-worker.ts",
     "adapters/process-table/lookup-worker.ts",

@@ -26,14 +26,15 @@ function createSink() {
   return { stream, text: () => text };
 }
 
-/** Runs the words of a command line in this process, on a home. */
+/** Runs the words of a command line in this process, on a home; `run` is the program. */
 export async function runWords(
   home: string,
   words: readonly string[],
   env: Record<string, string | undefined> = {},
+  run = main,
 ): Promise<Said> {
   const [stdout, stderr] = [createSink(), createSink()];
-  const code = await main(words, {
+  const code = await run(words, {
     stdout: stdout.stream,
     stderr: stderr.stream,
     env: { METER_HOME: home, ...env },

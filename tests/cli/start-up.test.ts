@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { commandsFor } from "../../cli/commands/commands-for.ts";
+import { main as runReport } from "../../cli/commands/report/run-report.ts";
+import { main as runStatus } from "../../cli/commands/status/run-status.ts";
 import { stateFile, tokenFile } from "../../cli/daemon/daemon-process.ts";
 import { onNodeOnly, runProgram, sourceWords } from "../end-to-end/meter-process.rig.ts";
 import { createEmptyHome, runWords } from "./run-command.rig.ts";
@@ -44,6 +46,24 @@ describe("commandsFor()", () => {
     assert.deepEqual(await commandsFor(["statu"]), await commandsFor([]));
     assert.deepEqual(await commandsFor(["--version"]), []);
   });
+});
+
+describe("the own programs of report and status", () => {
+  const programs = { report: runReport, status: runStatus };
+
+  for (const [word, run] of Object.entries(programs)) {
+    it(`${word} runs as main() does: its help, its work and its mistakes`, async () => {
+      const { home, remove } = createEmptyHome();
+      try {
+        for (const more of [["--help"], [], ["--no-such-option"]]) {
+          const words = [word, ...more];
+          assert.deepEqual(await runWords(home, words, {}, run), await runWords(home, words));
+        }
+      } finally {
+        remove();
+      }
+    });
+  }
 });
 
 describe("meter status", () => {
@@ -94,9 +114,9 @@ describe("what a command loads", { skip: onNodeOnly }, () => {
   it("meter status loads its own command, no prices, no database and no second HTTP client", async () => {
     const loads = await loadsOf(["status"]);
     assert.deepEqual(ofProject(loads, "cli/commands/").sort(), [
-      `${here}/cli/commands/commands-for.ts`,
       `${here}/cli/commands/status/installed-service.ts`,
       `${here}/cli/commands/status/render-status.ts`,
+      `${here}/cli/commands/status/run-status.ts`,
       `${here}/cli/commands/status/show-status.ts`,
       `${here}/cli/commands/status/status-command.ts`,
     ]);
