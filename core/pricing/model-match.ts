@@ -81,5 +81,6 @@ export function withoutResourcePath(name: string): string {
   const path = name.lastIndexOf("models/");
   // Vertex's compatible endpoint puts the publisher before its own models.
   const bare = path < 0 ? name.replace(/^google\//, "") : name.slice(path + "models/".length);
-  return bare.replace(/@(?:default|latest)$/, "").replace("@", "-");
+  // Most names have none, and the expression tries every character.
+  return bare.includes("@") ? bare.replace(/@(?:default|latest)$/, "").replace("@", "-") : bare;
 }

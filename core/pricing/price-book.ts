@@ -1,6 +1,7 @@
 import { DAY_MS, type Millis } from "../values/time.ts";
 import {
   dashDate,
+  type MatchRule,
   matchesRule,
   normaliseModelName,
   withoutResourcePath,
@@ -58,10 +59,17 @@ interface Group {
   provider: string;
   model: string;
   rows: DatedRow[];
+  /** Its place in the list: the first group that matches wins. */
+  position: number;
+  rule: MatchRule | null;
 }
 
 interface PriceList {
   groups: Map<string, Group>;
+  /** The first group without a rule of each name. */
+  named: Map<string, Group>;
+  /** The groups with a rule, in order. */
+  ruled: Group[];
   auto: Map<string, DatedRow[]>;
   operator: Map<string, DatedRow[]>;
 }
@@ -163,7 +171,7 @@ function addRow(lists: Map<string, PriceList>, row: RateRow): void {
   const listName = priceListOf(row.provider);
   let list = lists.get(listName);
   if (list === undefined) {
-    list = { groups: new Map(), auto: new Map(), operator: new Map() };
+    list = { groups: new Map(), named: new Map(), ruled: [], auto: new Map(), operator: new Map() };
     lists.set(listName, list);
   }
   const dated = {
@@ -175,7 +183,7 @@ function addRow(lists: Map<string, PriceList>, row: RateRow): void {
     // Two sources can use one name for what they match differently.
     const key = `${row.model} ${row.origin?.name ?? ""}`;
     const group = list.groups.get(key);
-    if (group === undefined) list.groups.set(key, { provider: listName, model: row.model, rows: [dated] });
+    if (group === undefined) addGroup(list, key, listName, dated);
     else group.rows.push(dated);
     return;
   }
@@ -184,6 +192,15 @@ function addRow(lists: Map<string, PriceList>, row: RateRow): void {
   const history = names.get(name);
   if (history === undefined) names.set(name, [dated]);
   else history.push(dated);
+}
+
+function addGroup(list: PriceList, key: string, provider: string, dated: DatedRow): void {
+  const { model, match: rule } = dated.row;
+  const group: Group = { provider, model, rows: [dated], position: list.groups.size, rule };
+  list.groups.set(key, group);
+  const name = normaliseModelName(model);
+  if (rule !== null) list.ruled.push(group);
+  else if (!list.named.has(name)) list.named.set(name, group);
 }
 
 function dayStart(date: string | null, otherwise: number): number {
@@ -247,10 +264,13 @@ function findCandidates(lists: Map<string, PriceList>, listName: string, name: s
 
 function findGroup(lists: Map<string, PriceList>, listName: string, name: string): Group | null {
   for (const candidate of [listName, ...fallbackLists(listName)]) {
-    for (const group of lists.get(candidate)?.groups.values() ?? []) {
-      const rule = group.rows[0]!.row.match;
-      if (rule === null ? normaliseModelName(group.model) === name : matchesRule(rule, name)) return group;
+    const list = lists.get(candidate);
+    const named = list?.named.get(name);
+    for (const group of list?.ruled ?? []) {
+      if (named !== undefined && group.position > named.position) break;
+      if (group.rule !== null && matchesRule(group.rule, name)) return group;
     }
+    if (named !== undefined) return named;
   }
   return null;
 }

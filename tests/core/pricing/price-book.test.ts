@@ -267,6 +267,16 @@ describe("PriceBook.find() by name", () => {
     assert.equal(at("us.anthropic.claude-9"), null);
   });
 
+  it("uses the first group that matches, whether by its name or by a rule", () => {
+    const named = row("gpt-5", { rates: { ...NO_RATES, input: 1 } });
+    const again = row("gpt-5", { origin: { name: "other", retrievedOn: "2026-09-23" } });
+    const ruled = row("gpt", { match: "^gpt-" });
+    const unrelated = row("o3", { match: "=o3" });
+    assert.equal(find([unrelated, named, again, ruled], "gpt-5"), named);
+    assert.equal(find([unrelated, ruled, named, again], "gpt-5"), ruled);
+    assert.equal(find([unrelated, named, ruled], "gpt-6"), ruled);
+  });
+
   it("keeps rows of two sources with one name apart", () => {
     const origin = { name: "litellm", retrievedOn: "2026-07-24" };
     const book = createPriceBook([
