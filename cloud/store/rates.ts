@@ -68,14 +68,18 @@ function refusal(field: string, problem: string): Publication {
   return { ok: false, problems: [{ provider: "", model: "", field, problem }] };
 }
 
+/** Rates in the form in which daemons load them. */
+export interface PublishedRates {
+  readonly published_at: string;
+  readonly unit: "usd_per_million_tokens";
+  readonly rates: readonly PublishedRate[];
+}
+
 /** The current rates: for pricing, and in published form. */
 export interface CurrentRates {
   readonly book: PriceBook;
-  readonly published: {
-    readonly published_at: string;
-    readonly unit: "usd_per_million_tokens";
-    readonly rates: readonly PublishedRate[];
-  };
+  /** Computed on the first call, since it takes 0.1 s and only daemons that load rates need it. */
+  published(): PublishedRates;
 }
 
 /** Provides the current rates, cached for up to a minute. */
@@ -117,13 +121,15 @@ async function loadRates(db: CloudDatabase, now: Millis): Promise<CurrentRates> 
   });
   const book = createPriceBook(rows.map(({ rate }) => rate));
   const dates = rows.map(({ provenance_date }) => provenance_date).sort();
+  let published: PublishedRates | null = null;
   return {
     book,
-    published: {
-      published_at: `${dates.at(-1) ?? "1970-01-01"}T00:00:00.000Z`,
-      unit: "usd_per_million_tokens",
-      rates: publishedRates(book, now),
-    },
+    published: () =>
+      (published ??= {
+        published_at: `${dates.at(-1) ?? "1970-01-01"}T00:00:00.000Z`,
+        unit: "usd_per_million_tokens",
+        rates: publishedRates(book, now),
+      }),
   };
 }
 

@@ -1,14 +1,14 @@
 import { etagOf, matchesEtag } from "../../http/etag.ts";
-import type { CurrentRates } from "../../store/rates.ts";
+import type { PublishedRates } from "../../store/rates.ts";
 import type { ApiHandlers } from "../api-call.ts";
 
 /** The serialized published rates with their ETag, computed once per set. */
-const texts = new WeakMap<CurrentRates["published"], { readonly text: string; readonly etag: string }>();
+const texts = new WeakMap<PublishedRates, { readonly text: string; readonly etag: string }>();
 
 /** The route of the published rates; 304 if the client has the current ones (RFC 9110, section 13.1.2). */
 export const ratesHandlers = {
   "GET /v1/pricing/rates": async ({ parts, context }) => {
-    const { published } = await parts.rates.current();
+    const published = (await parts.rates.current()).published();
     let entry = texts.get(published);
     if (entry === undefined) {
       const text = JSON.stringify(published);
