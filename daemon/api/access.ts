@@ -1,5 +1,5 @@
 import type { ConnectionOwner } from "../../core/ports/connection-owner.ts";
-import { isPagePath } from "../page/page-paths.ts";
+import { isProgramPath } from "../page/page-paths.ts";
 import { isTelemetryPath } from "./telemetry-path.ts";
 
 /** The header that a page must send to change state. Forms, images and links can't send it. Source: docs/specification.md#loopback-api. */
@@ -65,6 +65,7 @@ const isOpen = (path: string) => path === "/health" || path.startsWith("/v1/clou
  * - Metered data can be read with the secret, by this user's own programs where the system tells who owns a
  *   connection, and by the local page: when a browser navigates to it (not from another site), and by the page's own
  *   requests.
+ * - A person who navigates to a path that no page has gets a page that says so, and nothing else is routed.
  * - Where the system should know the owner (Linux) but does not, only the secret counts.
  * - OpenTelemetry is received from this user's own programs without the secret, and from all programs where the platform can't
  *   tell who owns a connection: it is only compared with what was metered.
@@ -102,7 +103,7 @@ export function checkAccess(facts: AccessFacts, rules: AccessRules): AccessDecis
   const isNavigation = header("sec-fetch-mode") === "navigate" || header("sec-fetch-dest") === "document";
   if (isNavigation) {
     const isByPerson = site === "none" || site === "same-origin";
-    if (!isByPerson || !isRead(method) || !isPagePath(path) || header("sec-fetch-dest") !== "document") {
+    if (!isByPerson || !isRead(method) || isProgramPath(path) || header("sec-fetch-dest") !== "document") {
       return refuse(
         403,
         "navigation_not_allowed",

@@ -3,6 +3,8 @@ import { bodyLimit } from "hono/body-limit";
 import type { ConnectionOwner } from "../../core/ports/connection-owner.ts";
 import { budgetViews } from "../budgets/budget-views.ts";
 import { createLocalPages } from "../page/local-pages.ts";
+import { isPagePath, isProgramPath } from "../page/page-paths.ts";
+import { showUnknownPage } from "../page/show-page.ts";
 import { checkAccess, REQUEST_HEADER } from "./access.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { createBudgetRoutes } from "./budget-routes.ts";
@@ -103,7 +105,11 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
   api.get("/v1/savings", (context) => getSavings(ports, context));
   api.route("/v1", createDataRoutes(ports));
   api.route("/", createLocalPages(ports));
-  api.notFound((context) => problem(context, 404, "not_found", "There is no resource at this path."));
+  api.notFound((context) =>
+    wantsPage(context)
+      ? showUnknownPage(ports, context)
+      : problem(context, 404, "not_found", "There is no resource at this path."),
+  );
   api.onError((error, context) => {
     // A client that disconnected is not an error.
     if (error !== context.req.raw.signal.reason) ports.onError(error);
@@ -116,6 +122,10 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
   });
   return api;
 }
+
+/** Whether a browser asks for a page that does not exist. */
+const wantsPage = ({ req }: Context): boolean =>
+  !isProgramPath(req.path) && /\btext\/html\b/.test(req.header("accept") ?? "");
 
 function readBudgetFigures({ budgets, clock }: ApiPorts): Parameters<MeteredCounters["render"]>[1] {
   if (budgets === undefined) return undefined;
@@ -156,7 +166,10 @@ function createAccessMiddleware(ports: ApiPorts): MiddlewareHandler<{ Bindings: 
         "The request body must be application/json.",
         headers,
       );
-    await next();
+    // Only pages are routed for a navigation.
+    if (req.header("sec-fetch-dest") === "document" && !isPagePath(req.path))
+      context.res = await showUnknownPage(ports, context);
+    else await next();
     // Set after the route, so that no response lacks them. The page sets its own policy.
     for (const [name, value] of Object.entries(headers))
       if (!context.res.headers.has(name)) context.res.headers.set(name, value);

@@ -1,3 +1,4 @@
+import { nearest } from "../../core/operations/config/section-reader.ts";
 import type { NavigationItem } from "../../pages/frame.ts";
 
 /** The pages of the local dashboard, as the navigation groups them. */
@@ -29,6 +30,20 @@ const paths = new Set(NAVIGATION.flat().map(({ path }) => path));
 /** The lists whose items have pages. */
 const LISTS = ["/requests/", "/sessions/", "/statement/"];
 
-/** Whether the path is a page of the dashboard, to which a person may navigate. */
+/** What is for programs, and for the pages themselves. */
+const PROGRAMS = ["/v1", "/otlp", "/health", "/metrics", "/assets"];
+
+/** Whether the path is a page of the dashboard. */
 export const isPagePath = (path: string): boolean =>
   paths.has(path) || LISTS.some((list) => path.startsWith(list));
+
+/** Whether the path belongs to the API or the files of pages, to which nobody navigates. */
+export const isProgramPath = (path: string): boolean =>
+  PROGRAMS.some((prefix) => path === prefix || path.startsWith(`${prefix}/`));
+
+/** Returns the page whose name or path is nearest to a mistyped path; null if none is near. */
+export function findNearestPage(path: string): NavigationItem | null {
+  const items = NAVIGATION.flat();
+  const words = new Map(items.map((item) => [item.name.toLowerCase(), item]));
+  return words.get(nearest(path.slice(1).toLowerCase(), [...words.keys()]) ?? "") ?? null;
+}

@@ -5,13 +5,13 @@ import { FRAME_POLICY, type FramedPage, type NavigationItem, renderFrame } from 
 import type { Html } from "../../pages/html.ts";
 import type { PageFile } from "../../pages/page-file.ts";
 import type { PagePlace } from "../../pages/page-place.ts";
-import { renderFailure } from "../../pages/states.ts";
+import { renderFailure, renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
 import { renderTools, type ViewTools } from "../../pages/tools.ts";
 import { readView, type View, type ViewSpec } from "../../pages/view.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { type DaemonStatus, findDaemonFault } from "../api/daemon-status.ts";
-import { NAVIGATION } from "./page-paths.ts";
+import { findNearestPage, isPagePath, NAVIGATION } from "./page-paths.ts";
 import { localZone } from "./page-period.ts";
 
 /** The time zone, the current time and the base of a page. */
@@ -42,7 +42,7 @@ export function showPage(
       {
         ...place,
         navigation: NAVIGATION,
-        state: renderState(daemon),
+        state: renderDaemonState(daemon),
         notices: renderNotices(daemon),
         footer: html`meter ${daemon.version} on this machine, proxy on port ${daemon.proxy.port}, running since ${renderTime(Date.parse(daemon.started_at), place, true)}. Times are in ${place.zone}.`,
         eventsPath: "/v1/events",
@@ -57,6 +57,21 @@ export function showPage(
 export const showNotFound = (ports: ApiPorts, context: Context, back: NavigationItem, main: Html) =>
   showPage(ports, context, { heading: "Not found", path: back.path, back, main }, 404);
 
+/** Answers a path that no page has: with a redirect if only a slash at its end is too much, and otherwise with 404. */
+export function showUnknownPage(ports: ApiPorts, context: Context): Response | Promise<Response> {
+  const { pathname, search } = new URL(context.req.url);
+  const withoutSlash = pathname.replace(/\/$/, "");
+  if (withoutSlash !== pathname && isPagePath(withoutSlash))
+    return context.redirect(`${withoutSlash}${search}`, 308);
+  const near = findNearestPage(withoutSlash);
+  const main = renderState(
+    "There is no page at this address",
+    "The navigation has all pages.",
+    near === null ? "" : html`<p>Did you mean <a href="${near.path}">${near.name}</a>?</p>`,
+  );
+  return showPage(ports, context, { heading: "Page not found", path: "", main }, 404);
+}
+
 /** Answers 500 with a page: what failed, and what still works. */
 export function showFailure(ports: ApiPorts, context: Context) {
   const { pathname, search } = new URL(context.req.url);
@@ -65,7 +80,7 @@ export function showFailure(ports: ApiPorts, context: Context) {
   return showPage(ports, context, { heading: "Error", path: pathname, main }, 500);
 }
 
-function renderState(daemon: DaemonStatus): Html {
+function renderDaemonState(daemon: DaemonStatus): Html {
   const fault = findDaemonFault(daemon);
   if (fault === null) return html`<span class="dot good">Metering</span>`;
   return html`<span class="dot bad">${fault === "proxy" ? "The proxy does not answer" : "Calls pass through but are not stored"}</span>`;

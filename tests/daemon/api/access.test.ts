@@ -108,8 +108,22 @@ describe("checkAccess()", () => {
       { path: "/requests/1", headers: { ...typed, "sec-fetch-site": "same-origin" } },
       "ok",
     ],
+    ["or a page that does not exist", { path: "/overwiew", headers: typed }, "ok"],
+    [
+      "not where it should be known who",
+      { path: "/overwiew", headers: typed, owner: "unknown" },
+      "unauthorised",
+    ],
     ["a person opens nothing else", { path: "/v1/cloud/state", headers: typed }, "navigation_not_allowed"],
     ["nor liveness", { path: "/health", headers: typed }, "navigation_not_allowed"],
+    ["nor figures", { path: "/metrics", headers: typed }, "navigation_not_allowed"],
+    ["nor reports", { path: "/otlp/v1/logs", headers: typed }, "navigation_not_allowed"],
+    ["nor files of pages", { path: "/assets/kit.js", headers: typed }, "navigation_not_allowed"],
+    [
+      "another site opens no page that does not exist",
+      { path: "/overwiew", headers: { ...typed, "sec-fetch-site": "cross-site" } },
+      "navigation_not_allowed",
+    ],
     [
       "another site opens nothing",
       { path: "/", headers: { ...typed, "sec-fetch-site": "cross-site" } },
@@ -187,7 +201,15 @@ describe("checkAccess()", () => {
     fc.assert(
       fc.property(
         fc.constantFrom("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"),
-        fc.constantFrom("/", "/requests/1", "/v1/stats", "/v1/events", "/metrics", "/v1/cloud/connect"),
+        fc.constantFrom(
+          "/",
+          "/requests/1",
+          "/overwiew",
+          "/v1/stats",
+          "/v1/events",
+          "/metrics",
+          "/v1/cloud/connect",
+        ),
         header("origin", ["null", "https://evil.test", `http://${HOST}`, DASHBOARD]),
         fc.constantFrom("cross-site", "same-site"),
         header("sec-fetch-mode", ["navigate", "cors", "no-cors", "websocket"]),
