@@ -40,10 +40,7 @@ describe("GET /v1/sessions", () => {
         [["s 1", 2, "7"]],
       );
       assert.deepEqual(await (await ask("/sessions?project=apollo&format=json")).json(), { items });
-      assert.match(
-        page,
-        /meter sessions --from 2026-04-13T\S+ --to 2026-05-12T\S+ --project &#39;apollo&#39;/,
-      );
+      assert.match(page, /meter sessions --from 2026-04-13T\S+ --to 2026-05-12T\S+ --project apollo/);
       const one = await (await ask("/sessions/s%201")).text();
       const { tree } = await jsonOf(await ask(curlPath(one)));
       assert.deepEqual([tree.calls.length, tree.agents.length], [1, 1]);
