@@ -7,7 +7,7 @@ import type { Html } from "./html.ts";
 import { pageHref } from "./page-place.ts";
 import { renderPeriodSteps } from "./period-steps.ts";
 import type { PageClock } from "./times.ts";
-import { filterValue, type View, type ViewFilter, viewHref, viewParameters } from "./view.ts";
+import { type View, type ViewFilter, viewHref, viewParameters } from "./view.ts";
 
 /** One value of a key, in words. */
 export interface Choice {
@@ -84,25 +84,6 @@ export function renderMenus(view: View, menus: readonly Menu[]): Html {
     )}
     <button>Show</button>
   </form>`;
-}
-
-/** Renders a menu for each filter, with the values in the period and the selected one. */
-export function renderFilterMenus(
-  {
-    choices,
-    nameOf = isOwnName,
-  }: { readonly choices: Readonly<Record<string, readonly string[]>>; readonly nameOf?: NameOfValue },
-  view: View,
-): Html {
-  const menus = view.spec.filters.flatMap((name): Menu[] => {
-    const selected = filterValue(view, name) ?? "";
-    const values = [...new Set([...(choices[name] ?? []), ...(selected === "" ? [] : [selected])])];
-    const all = values.map((value) => ({ value, name: nameOf(name, value) ?? value }));
-    return values.length === 0
-      ? []
-      : [{ name, label: filterName(name), selected, choices: [{ value: "", name: "all" }, ...all] }];
-  });
-  return renderMenus(view, menus);
 }
 
 /** Returns the name of a filter's value that is an ID; null if the value is its own name. */

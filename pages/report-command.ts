@@ -1,3 +1,5 @@
+import { formatPicoUsd } from "../core/pricing/money.ts";
+import type { SessionListQuery } from "../core/pricing/view/session-query.ts";
 import type { UsageQuery } from "../core/pricing/view/usage-query.ts";
 import { quoteIfNeeded } from "../core/values/text/shell-words.ts";
 import type { UsageAnswer, UsageDimension } from "../core/wire/usage.ts";
@@ -40,4 +42,19 @@ export function reportCommand(
     words.push(option, quoteIfNeeded(value));
   }
   return words.join(" ");
+}
+
+/** Returns the `meter sessions` that lists the same as a query. */
+export function sessionsCommand(
+  { filters, minPicoUsd, sort }: SessionListQuery,
+  period: Pick<PagePeriod, "from" | "to">,
+): string {
+  return [
+    `meter sessions ${periodOptions(period)}`,
+    ...filters.flatMap(({ dimension, not, values }) =>
+      values.map((value) => `--filter ${quoteIfNeeded(`${dimension}${not ? ".not" : ""}=${value}`)}`),
+    ),
+    ...(minPicoUsd === null ? [] : [`--min-cost ${formatPicoUsd(minPicoUsd)}`]),
+    ...(sort === "latest" ? [] : [`--sort ${sort}`]),
+  ].join(" ");
 }

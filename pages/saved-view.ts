@@ -9,7 +9,7 @@ import { OVERVIEW_VIEW } from "./views/overview.ts";
 import { PROJECTS_VIEW } from "./views/projects.ts";
 import { readRequestsView, requestsSpec } from "./views/requests.ts";
 import { SAVINGS_VIEW } from "./views/savings.ts";
-import { WORKSPACE_SESSIONS_VIEW } from "./views/sessions.ts";
+import { readSessionsView, sessionsSpec } from "./views/sessions.ts";
 
 /** The shortest query string of a page's state, or the keys and values that the page does not have, as sentences. */
 type SavedQuery =
@@ -46,7 +46,10 @@ const PAGES: Readonly<Record<SavedViewPage, ReadSaved>> = {
     // A saved list begins with its first page.
     return toQuery(viewHref(view, { values: {} }), view.notices);
   },
-  "/sessions": ofList(WORKSPACE_SESSIONS_VIEW),
+  "/sessions": (parameters, dimensions) => {
+    const view = readSessionsView(sessionsSpec(dimensions), parameters);
+    return toQuery(viewHref(view), view.notices);
+  },
   "/coverage": ofList(COVERAGE_VIEW),
 };
 

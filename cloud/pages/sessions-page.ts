@@ -1,17 +1,18 @@
+import { printSessionQuery } from "../../core/pricing/view/session-query.ts";
 import { retentionFloor } from "../../core/privacy/retention/windows.ts";
-import { isUuid } from "../../core/values/uuid.ts";
 import { HEX_ID } from "../../core/wire/fields.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
+import type { UsageDimension } from "../../core/wire/usage.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { createPageFile, type FileFormat, fileFormatOf, type PageFile } from "../../pages/page-file.ts";
 import { readPagePeriod } from "../../pages/page-period.ts";
-import { filesOf, filterValue, readView } from "../../pages/view.ts";
+import { filesOf, readView } from "../../pages/view.ts";
 import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
 import {
+  readSessionsView,
   renderSessions,
   type SessionLine,
-  sessionSort,
-  WORKSPACE_SESSIONS_VIEW,
+  sessionsSpec,
 } from "../../pages/views/sessions.ts";
 import { readNames } from "../routes/reads/read-names.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
@@ -25,8 +26,14 @@ import { sessionsCsv, tracesCsv } from "./list-csv.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { sendFile, toolsOf } from "./page-tools.ts";
 import { toShownRequest } from "./shown-request.ts";
+import { CLOUD_DIMENSIONS } from "./usage-pages.ts";
 
 const PATH = "/sessions";
+
+const SPEC = sessionsSpec(CLOUD_DIMENSIONS);
+
+/** The filters that have a menu of their values. The rollups have them. */
+const MENUS = ["project", "model", "provider", "person", "machine"] as const satisfies UsageDimension[];
 
 /** The most sessions of a list. */
 const MAX_SESSIONS = 100;
@@ -37,29 +44,24 @@ const floorOf = ({ workspace, place }: PageCall) => retentionFloor("traces", rea
 export async function showSessions(call: PageCall): Promise<PageAnswer> {
   const { env, place, workspace } = call;
   const { parts } = env;
-  const view = readView(WORKSPACE_SESSIONS_VIEW, call.parameters, place.base);
+  const view = readSessionsView(SPEC, call.parameters, place.base);
   const floor = floorOf(call);
   const period = readPagePeriod(view, place, floor);
   const { from, to } = period;
-  const filter = {
-    project: filterValue(view, "project") ?? null,
-    user: filterValue(view, "person") ?? null,
-    machine: machineOf(filterValue(view, "machine")),
-  };
-  const sort = sessionSort(view);
-  const list = { from, to, floor, sort, limit: MAX_SESSIONS, filter };
+  const list = { from, to, floor, query: view.query, limit: MAX_SESSIONS };
   const [rows, menus, coverage] = await Promise.all([
     listSessions(parts.db, workspace.workspaceId, list),
-    readFilterMenus(call, period, ["project", "person", "machine"]),
+    readFilterMenus(call, period, MENUS),
     readPeriodCoverage(parts, workspace.workspaceId, period),
   ]);
   const shown = rows.slice(0, MAX_SESSIONS);
   const format = fileFormatOf(call.parameters);
   if (format !== null)
     return sendFile(call, toFile("sessions", format, sessionsCsv, await toWireSessions(call, shown)));
-  const query = new URLSearchParams({ from: formatInstant(from), to: formatInstant(to) });
-  for (const [name, value] of Object.entries(filter)) if (value !== null) query.set(name, value);
-  if (sort !== "latest") query.set("sort", sort);
+  const query = [
+    `from=${formatInstant(from)}&to=${formatInstant(to)}&limit=${MAX_SESSIONS}`,
+    printSessionQuery(view.query),
+  ].filter((part) => part !== "");
   const answer = {
     ...menus,
     sessions: await toSessionLines(call, shown),
@@ -73,15 +75,11 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
     path: PATH,
     controls: renderPeriods(view, place),
     main: renderSessions(answer, view, place),
-    tools: toolsOf(call, `/sessions?${query}&limit=${MAX_SESSIONS}`, filesOf(view)),
+    tools: toolsOf(call, `${PATH}?${query.join("&")}`, filesOf(view)),
   };
 }
 
 const CUT = "Earlier sessions are not listed: the plan and the retention of this workspace end before them.";
-
-/** No machine has an ID of another form, and Postgres refuses one. */
-const machineOf = (id: string | undefined): string | null =>
-  id === undefined || isUuid(id) ? (id ?? null) : "00000000-0000-0000-0000-000000000000";
 
 /** `GET /w/{ws}/sessions/{id}`: one session, its agents and its calls. */
 export async function showSession(call: PageCall): Promise<PageAnswer> {

@@ -99,19 +99,26 @@ export const tracesQuerySchema = v.object({
 export const SESSION_SORTS = ["latest", "cost", "calls", "length"] as const;
 export type SessionSort = (typeof SESSION_SORTS)[number];
 
-/** The query of `…/sessions`. */
+/**
+ * The query of `…/sessions`. `parseSessionQuery()` in `core/pricing/view` reads the filters. They may repeat, exclude (`model.not`), and
+ * include those of the usage query.
+ */
 export const sessionsQuerySchema = v.object({
   from: edge,
   to: edge,
   sort: v.optional(v.picklist(SESSION_SORTS), "latest"),
   project: maybe(text(64)),
+  branch: maybe(text(256)),
+  model: maybe(text(256)),
+  provider: maybe(text(64)),
+  status: maybe(text(16)),
+  kind: maybe(text(16)),
   machine: maybe(uuid),
   user: maybe(identifier),
+  /** In USD: what was spent, or what a plan covered, in the period. */
+  min_cost: maybe(text(40)),
   limit,
 });
-
-/** A query for sessions. */
-export type SessionsQuery = v.InferOutput<typeof sessionsQuerySchema>;
 
 /**
  * The query of `GET /v1/traces/{request_id}/body`. `workspace_id` is needed if several workspaces have the request. To view

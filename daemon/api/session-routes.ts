@@ -1,11 +1,13 @@
 import { type Context, Hono } from "hono";
 import { buildSessionTree } from "../../core/metering/sessions/session-tree.ts";
+import { parseSessionQuery } from "../../core/pricing/view/session-query.ts";
 import { formatCsvLine } from "../../core/values/text/format-csv-field.ts";
-import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, SESSION_SORTS } from "../../core/wire/queries.ts";
+import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/wire/queries.ts";
 import type { SessionSummary } from "../store/port/sessions.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { problem } from "./problem.ts";
 import { readPeriod } from "./read-period.ts";
+import { isCloudDimension } from "./read-usage.ts";
 import { type CsvTable, callsTable, sessionsTable } from "./session-csv.ts";
 import { agentJson, sessionJson } from "./session-json.ts";
 
@@ -30,15 +32,20 @@ export function createSessionRoutes(ports: ApiPorts): Hono {
 }
 
 async function listSessions({ store, clock, turn }: ApiPorts, context: Context): Promise<Response> {
-  const { from, to, days, project, limit = `${PAGE_SIZE_DEFAULT}`, format } = context.req.query();
-  const sort = SESSION_SORTS.find((each) => each === (context.req.query("sort") ?? "latest"));
-  if (sort === undefined) return problem(context, 400, "invalid_query", "invalid query parameter: sort");
-  if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > PAGE_SIZE_MAX)
-    return problem(context, 400, "invalid_query", "invalid query parameter: limit");
+  const { from, to, days, limit = `${PAGE_SIZE_DEFAULT}`, format } = context.req.query();
+  const { query, notices } = parseSessionQuery(new URL(context.req.url).searchParams);
+  const isLimit = /^[1-9]\d{0,2}$/.test(limit) && Number(limit) <= PAGE_SIZE_MAX;
+  const wrong =
+    notices[0]?.key ??
+    query.filters.find(({ dimension }) => isCloudDimension(dimension))?.dimension ??
+    (isLimit ? undefined : "limit");
+  if (wrong !== undefined) return problem(context, 400, "invalid_query", `invalid query parameter: ${wrong}`);
   const period = readPeriod({ from, to, days }, clock.now());
   if (!period.ok) return problem(context, 400, period.code, period.detail);
-  const query = { from: period.from, to: period.to, sort, limit: Number(limit) };
-  const sessions = await store.sessions.list({ ...query, ...(project !== undefined && { project }) }, turn);
+  const sessions = await store.sessions.list(
+    { ...query, from: period.from, to: period.to, limit: Number(limit) },
+    turn,
+  );
   return sendSessions(context, sessions, format === "csv" ? "csv" : "json");
 }
 

@@ -6,7 +6,7 @@ import type { ApiPorts } from "../api/api-ports.ts";
 import { LOCAL_DIMENSIONS, readCoverage, readUsageAnswer } from "../api/read-usage.ts";
 import { nextListCursor, parseListCursor } from "../store/list-cursor.ts";
 import type { RequestListQuery } from "../store/port/records.ts";
-import type { ReportColumn, ReportRow } from "../store/port/reports.ts";
+import type { ReportRow } from "../store/port/reports.ts";
 import { readLocalPeriod } from "./page-period.ts";
 
 /** The list of a machine's requests. */
@@ -55,25 +55,23 @@ export async function readRequests(
   const { store, turn, clock } = ports;
   const period = readLocalPeriod(view, clock.now());
   const page = await store.records.list(requestListQuery(view, period), turn, signal);
-  const { from, to } = period;
-  const lists = await store.reports.readEach([...MENUS], { from, to });
   return {
     requests: page.requests,
     nextCursor: nextListCursor(page),
     periodWords: period.words,
     coverage: readCoverage(ports, period),
-    choices: Object.fromEntries(MENUS.map((name, at) => [name, listChoices(lists[at] ?? [])])),
+    choices: await readMenus(store, period),
     total: await countRequests(ports, view, period),
   };
 }
 
-/** Reads the values of a column in a period, by name. */
-export async function readChoices(
+/** Reads the values that the filters with a menu have in a period. */
+export async function readMenus(
   { reports }: Pick<ApiPorts["store"], "reports">,
-  by: ReportColumn,
   { from, to }: PagePeriod,
-): Promise<readonly string[]> {
-  return listChoices(await reports.read({ by, from, to }));
+): Promise<RequestsAnswer["choices"]> {
+  const lists = await reports.readEach([...MENUS], { from, to });
+  return Object.fromEntries(MENUS.map((name, at) => [name, listChoices(lists[at] ?? [])]));
 }
 
 const listChoices = (rows: readonly ReportRow[]): readonly string[] =>

@@ -1,12 +1,19 @@
-import { filterValue, type View } from "../../pages/view.ts";
 import type { SessionAnswer } from "../../pages/views/session.ts";
-import { type SessionLine, type SessionsAnswer, sessionSort } from "../../pages/views/sessions.ts";
+import {
+  type SessionLine,
+  type SessionsAnswer,
+  type SessionsView,
+  sessionsSpec,
+} from "../../pages/views/sessions.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
-import { readCoverage } from "../api/read-usage.ts";
+import { LOCAL_DIMENSIONS, readCoverage } from "../api/read-usage.ts";
 import type { SessionSummary } from "../store/port/sessions.ts";
 import { totalInput } from "../store/token-sums.ts";
 import { readLocalPeriod } from "./page-period.ts";
-import { readChoices } from "./read-requests.ts";
+import { readMenus } from "./read-requests.ts";
+
+/** The list of a machine's sessions. */
+export const LOCAL_SESSIONS = sessionsSpec(LOCAL_DIMENSIONS);
 
 /** The most sessions of a list. */
 export const MAX_SESSIONS = 100;
@@ -34,25 +41,21 @@ export function toSessionLine(session: SessionSummary): SessionLine {
 /** Lists the sessions of a view. */
 export async function listSessions(
   { store, turn, clock }: ApiPorts,
-  view: View,
+  view: SessionsView,
 ): Promise<readonly SessionSummary[]> {
   const { from, to } = readLocalPeriod(view, clock.now());
-  const project = filterValue(view, "project");
-  return await store.sessions.list(
-    { from, to, sort: sessionSort(view), limit: MAX_SESSIONS, ...(project !== undefined && { project }) },
-    turn,
-  );
+  return await store.sessions.list({ ...view.query, from, to, limit: MAX_SESSIONS }, turn);
 }
 
 /** Reads the sessions of a view. */
-export async function readSessions(ports: ApiPorts, view: View): Promise<SessionsAnswer> {
+export async function readSessions(ports: ApiPorts, view: SessionsView): Promise<SessionsAnswer> {
   const period = readLocalPeriod(view, ports.clock.now());
   const sessions = await listSessions(ports, view);
   return {
     sessions: sessions.map(toSessionLine),
     periodWords: period.words,
     coverage: readCoverage(ports, period),
-    choices: { project: await readChoices(ports.store, "project", period) },
+    choices: await readMenus(ports.store, period),
     hasMore: sessions.length >= MAX_SESSIONS,
   };
 }

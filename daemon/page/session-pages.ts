@@ -1,45 +1,44 @@
 import type { Context } from "hono";
+import { printSessionQuery } from "../../core/pricing/view/session-query.ts";
 import { quoteIfNeeded } from "../../core/values/text/shell-words.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { fileFormatOf } from "../../pages/page-file.ts";
-import { periodOptions } from "../../pages/report-command.ts";
-import { filterValue, type View, viewParameters } from "../../pages/view.ts";
+import type { PagePeriod } from "../../pages/page-period.ts";
+import { sessionsCommand } from "../../pages/report-command.ts";
+import { type View, viewParameters } from "../../pages/view.ts";
 import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
-import { renderSessions, SESSIONS_VIEW, sessionSort } from "../../pages/views/sessions.ts";
+import { readSessionsView, renderSessions, type SessionsView } from "../../pages/views/sessions.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { type SessionFormat, sendSession, sendSessions } from "../api/session-routes.ts";
 import { readLocalPeriod } from "./page-period.ts";
-import { listSessions, MAX_SESSIONS, readSession, readSessions } from "./read-sessions.ts";
+import { LOCAL_SESSIONS, listSessions, MAX_SESSIONS, readSession, readSessions } from "./read-sessions.ts";
 import { parametersOf, placeOf, showNotFound, showPage, toolsOf, viewOf } from "./show-page.ts";
 
 /** Shows the sessions of a period, or sends them as a file. */
 export async function showSessions(ports: ApiPorts, context: Context) {
-  const view = viewOf(context, SESSIONS_VIEW);
-  const format = fileFormatOf(parametersOf(context));
+  const parameters = parametersOf(context);
+  const view = readSessionsView(LOCAL_SESSIONS, parameters);
+  const format = fileFormatOf(parameters);
   if (format !== null) {
     setFileName(context, "sessions", format);
     return sendSessions(context, await listSessions(ports, view), format);
   }
-  const { from, to } = readLocalPeriod(view, ports.clock.now());
-  const project = filterValue(view, "project");
-  const sort = sessionSort(view);
-  const query = new URLSearchParams({
-    from: new Date(from).toISOString(),
-    to: new Date(to).toISOString(),
-    limit: `${MAX_SESSIONS}`,
-    ...(sort !== "latest" && { sort }),
-    ...(project !== undefined && { project }),
-  });
+  const period = readLocalPeriod(view, ports.clock.now());
   return showPage(ports, context, {
     heading: "Sessions",
     path: "/sessions",
     controls: renderPeriods(view, placeOf(ports)),
     main: renderSessions(await readSessions(ports, view), view, placeOf(ports)),
-    tools: toolsOf(context, `/v1/sessions?${query}`, {
+    tools: toolsOf(context, apiPath(view, period), {
       ...filesOf("/sessions", view),
-      command: `meter sessions ${periodOptions({ from, to })}${project === undefined ? "" : ` --project ${quoteIfNeeded(project)}`}${sort === "latest" ? "" : ` --sort ${sort}`}`,
+      command: sessionsCommand(view.query, period),
     }),
   });
+}
+
+function apiPath({ query }: SessionsView, { from, to }: PagePeriod): string {
+  const period = `from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}&limit=${MAX_SESSIONS}`;
+  return `/v1/sessions?${[period, printSessionQuery(query)].filter((part) => part !== "").join("&")}`;
 }
 
 /** Shows one session, or sends its calls as a file. */

@@ -278,6 +278,18 @@ export function findDays(connection: SqliteConnection, span: Span, selection: Se
     .all([...bounds(span), ...values]);
 }
 
+/** Finds the slots of a span that have a request of the selection, the latest first. */
+export function findSlots(connection: SqliteConnection, span: Span, selection: Selection): Millis[] {
+  const { sql, values } = matches(selection, columnOfSeries);
+  return connection
+    .prepare<{ slot: Millis }>(
+      `SELECT DISTINCT slot FROM usage_slots WHERE slot >= ? AND slot < ?
+         AND series_id IN (SELECT series_id FROM usage_series WHERE true${sql}) ORDER BY slot DESC`,
+    )
+    .all([...bounds(span), ...values])
+    .map(({ slot }) => slot);
+}
+
 /** Returns between which numbers the requests of the selection lie, for each slot of the span that has any. */
 export function findSeqBounds(
   connection: SqliteConnection,

@@ -344,15 +344,9 @@ function renderTabs(view: UsageView): Html {
   return html`<nav aria-label="Breakdown"><ul class="switch">${tab("project", "Projects", !isBranch)}${tab("branch", "Branches", isBranch)}<li><a href="${sessionsHref(view)}">Sessions</a></li></ul></nav>`;
 }
 
-/** The filters that a list of sessions has. */
-const SESSION_FILTERS: readonly UsageDimension[] = ["project", "person", "machine"];
-
 function sessionsHref(view: UsageView): string {
   const { period, filters } = view.query;
-  const kept = filters.filter(
-    ({ dimension, not, values }) => SESSION_FILTERS.includes(dimension) && !not && values.length === 1,
-  );
-  const query = printUsageQuery({ ...DEFAULT_USAGE_QUERY, period, filters: kept });
+  const query = printUsageQuery({ ...DEFAULT_USAGE_QUERY, period, filters });
   return `${pageHref(view.base, "/sessions")}?${[query, "sort=cost"].filter((part) => part !== "").join("&")}`;
 }
 

@@ -1,26 +1,22 @@
 import { html } from "hono/html";
-import {
-  parseRequestQuery,
-  type RequestQuery,
-  toUsageParameter,
-} from "../../core/pricing/view/request-query.ts";
-import { BILLING_MODES, REQUEST_KINDS } from "../../core/values/record-fields.ts";
+import { parseRequestQuery, type RequestQuery } from "../../core/pricing/view/request-query.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import { MAX_SEARCH, REQUEST_SORTS } from "../../core/wire/queries.ts";
-import {
-  USAGE_COSTS,
-  USAGE_DIMENSIONS,
-  USAGE_STATUSES,
-  USAGE_TOKENS,
-  type UsageDimension,
-} from "../../core/wire/usage.ts";
+import type { UsageDimension } from "../../core/wire/usage.ts";
 import { type CoverageFigure, renderCoverageLine } from "../coverage-figure.ts";
-import { filterName } from "../dimension-names.ts";
+import {
+  type FilteredView,
+  readFilteredView,
+  readFormParameters,
+  renderFilterForm,
+  renderKept,
+  renderSelect,
+} from "../filter-form.ts";
 import { type Choice, type NameOfValue, PERIOD_VALUES, renderChips, renderViewNotices } from "../filters.ts";
 import type { Html } from "../html.ts";
 import { type PagePlace, pageHref } from "../page-place.ts";
 import { renderEmpty } from "../states.ts";
-import { readView, type View, type ViewSpec, viewHref, viewParameters } from "../view.ts";
+import { type ViewSpec, viewHref } from "../view.ts";
 import { COVERAGE_VIEW } from "./coverage.ts";
 import { columnsOf, defaultColumnsOf, parseColumns } from "./request-columns.ts";
 import { renderRequestTable } from "./request-table.ts";
@@ -43,37 +39,23 @@ export function requestsSpec(path: string, dimensions: readonly UsageDimension[]
 const isCloudSpec = ({ filters }: ViewSpec): boolean => filters.includes("person");
 
 /** The state of a list of requests. */
-export interface RequestsView extends View {
-  readonly query: RequestQuery;
-}
+export type RequestsView = FilteredView<RequestQuery>;
 
-/** Reads a list's state from the parameters of an address. Accepts the names that other pages and earlier versions give to filters. */
+/** Reads a list's state from the parameters of an address. */
 export function readRequestsView(spec: ViewSpec, parameters: URLSearchParams, base = ""): RequestsView {
-  const isForm = parameters.has("form");
   const columns = parseColumns(parameters.getAll("columns"), isCloudSpec(spec));
-  const own = new URLSearchParams();
-  for (const [key, value] of parameters) {
-    // An empty field of a form is not a filter. A form sends a filter by an unknown value as `unknown=<name>`.
-    const isLeftOut = key === "form" || key === "columns" || (isForm && value === "");
-    if (isForm && key === "unknown") own.append(value, "");
-    else if (!isLeftOut) own.append(...toUsageParameter([key, value]));
-  }
+  const own = readFormParameters(parameters);
+  own.delete("columns");
   const usual = defaultColumnsOf(isCloudSpec(spec)).map(({ name }) => name);
   const chosen = columns.names.join();
   if (chosen !== usual.join()) own.set("columns", chosen);
-  const view = readView(spec, own, base);
-  const { query, notices } = parseRequestQuery(viewParameters(view));
-  const isValid = (name: string, excludes: boolean) =>
-    query.filters.some(({ dimension, not }) => dimension === name && not === excludes);
+  const view = readFilteredView(spec, own, base, parseRequestQuery);
   return {
     ...view,
-    filters: view.filters.filter(({ name, excludes }) => isValid(name, excludes)),
     notices: [
       ...view.notices,
-      ...notices.map(({ key, problem }) => `“${key}” is left out. ${problem}`),
       ...columns.unknown.map((name) => `There is no column “${name.slice(0, 64)}”. It is left out.`),
     ],
-    query,
   };
 }
 
@@ -129,54 +111,16 @@ function describeCount({ requests, total, periodWords }: RequestsAnswer, { query
   return `${count}${order}. ${periodWords}`;
 }
 
-/** The values of filters that have few. */
-const FEW_VALUES: Readonly<Partial<Record<UsageDimension, readonly string[]>>> = {
-  status: USAGE_STATUSES,
-  cost: USAGE_COSTS,
-  tokens: USAGE_TOKENS,
-  billing: BILLING_MODES,
-  kind: REQUEST_KINDS,
-};
-
-/** The filters that are typed: they have many values. */
-const TYPED: readonly UsageDimension[] = ["branch", "session", "http_status", "error"];
-
-/** The menus that are seen at once. */
-const FIRST: readonly UsageDimension[] = ["project", "model", "status"];
-
 /** Renders the search, the order, the filters that can be added, and the columns. */
-function renderControls({ choices, nameOf = () => null }: RequestsAnswer, view: RequestsView): Html {
-  const dimensions = USAGE_DIMENSIONS.filter((dimension) => view.spec.filters.includes(dimension));
-  const menusOf = (names: readonly UsageDimension[]) =>
-    names.flatMap((dimension) => {
-      const values = FEW_VALUES[dimension] ?? choices[dimension] ?? [];
-      const own = values.map((value): Choice => ({ value, name: nameOf(dimension, value) ?? value }));
-      return values.length === 0 ? [] : [renderSelect(dimension, filterName(dimension), "", [ANY, ...own])];
-    });
-  const others = menusOf(dimensions.filter((dimension) => !FIRST.includes(dimension)));
-  const typed = TYPED.filter((dimension) => dimensions.includes(dimension));
+function renderControls(answer: RequestsAnswer, view: RequestsView): Html {
   const sorts = REQUEST_SORTS.map((value): Choice => ({ value, name: SORT_NAMES[value] ?? value }));
-  return html`<form class="bar" method="get" action="${pageHref(view.base, view.spec.path)}">
-    ${renderKept(view, ["q", "sort"])}
-    <label>Search <input type="search" id="menu-q" name="q" value="${view.query.text ?? ""}" maxlength="${MAX_SEARCH}"></label>
-    ${menusOf(FIRST)}
-    ${renderSelect("sort", "Sort by", view.query.sort, sorts)}
-    <button>Show</button>
-    <details id="filters"><summary>More filters</summary><div>${others}${typed.map((dimension) => html`<label>${filterName(dimension)} <input id="menu-${dimension}" name="${dimension}" maxlength="256"></label>`)}</div></details>
-  </form>${renderColumnChoice(view)}`;
+  const form = renderFilterForm(answer, view, {
+    keys: ["q", "sort"],
+    before: html`<label>Search <input type="search" id="menu-q" name="q" value="${view.query.text ?? ""}" maxlength="${MAX_SEARCH}"></label>`,
+    after: renderSelect("sort", "Sort by", view.query.sort, sorts),
+  });
+  return html`${form}${renderColumnChoice(view)}`;
 }
-
-const ANY: Choice = { value: "", name: "any" };
-
-const renderSelect = (name: string, label: string, selected: string, choices: readonly Choice[]): Html =>
-  html`<label>${label} <select id="menu-${name}" name="${name}">${choices.map(({ value, name: text }) => html`<option value="${value}"${value === selected ? html` selected` : ""}>${text}</option>`)}</select></label>`;
-
-/** Renders the rest of a view as hidden fields of a form. */
-const renderKept = (view: View, own: readonly string[]): Html =>
-  html`${[...viewParameters(view, { values: {} }), ["form", "1"] as const]
-    .filter(([name]) => !own.includes(name))
-    .map(([name, value]) => (value === "" ? ["unknown", name] : [name, value]))
-    .map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}`;
 
 function renderColumnChoice(view: RequestsView): Html {
   const isCloud = isCloudSpec(view.spec);

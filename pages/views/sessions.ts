@@ -1,38 +1,45 @@
 import { html } from "hono/html";
 import type { CostSplit } from "../../core/pricing/cost-split.ts";
+import { formatPicoUsd, formatUsd } from "../../core/pricing/money.ts";
+import { parseSessionQuery, type SessionListQuery } from "../../core/pricing/view/session-query.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { SESSION_SORTS, type SessionSort } from "../../core/wire/queries.ts";
+import type { UsageDimension } from "../../core/wire/usage.ts";
 import { type CoverageFigure, renderCoverageLine } from "../coverage-figure.ts";
 import { formatShare, formatSpan, renderUsd } from "../figures.ts";
-import {
-  type NameOfValue,
-  PERIOD_VALUES,
-  renderChips,
-  renderFilterMenus,
-  renderViewNotices,
-} from "../filters.ts";
+import { type FilteredView, readFilteredView, readFormParameters, renderFilterForm } from "../filter-form.ts";
+import { type NameOfValue, PERIOD_VALUES, renderChips, renderViewNotices } from "../filters.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
 import type { PagePlace } from "../page-place.ts";
 import { renderEmpty, renderState } from "../states.ts";
 import { renderTime } from "../times.ts";
-import { type View, type ViewSpec, viewHref } from "../view.ts";
+import { type ViewSpec, viewHref } from "../view.ts";
 import { COVERAGE_VIEW } from "./coverage.ts";
 import { sessionHref } from "./links.ts";
 import type { RequestSender } from "./shown-request.ts";
 
-const sessionsView = (filters: readonly string[]): ViewSpec => ({
+/** A page that lists sessions, with the dimensions that its host can filter by. */
+export const sessionsSpec = (dimensions: readonly UsageDimension[]): ViewSpec => ({
   path: "/sessions",
-  keys: { period: PERIOD_VALUES, from: [], to: [], sort: SESSION_SORTS },
-  filters,
+  keys: { period: PERIOD_VALUES, from: [], to: [], sort: SESSION_SORTS, min_cost: [] },
+  filters: dimensions,
+  areUsage: true,
 });
 
-/** The list of a machine's sessions. */
-export const SESSIONS_VIEW = sessionsView(["project"]);
+/** The state of a list of sessions. */
+export type SessionsView = FilteredView<SessionListQuery>;
 
-/** The list of a workspace's sessions. */
-export const WORKSPACE_SESSIONS_VIEW = sessionsView(["project", "person", "machine"]);
+/** Reads a list's state from the parameters of an address. */
+export function readSessionsView(spec: ViewSpec, parameters: URLSearchParams, base = ""): SessionsView {
+  const view = readFilteredView(spec, readFormParameters(parameters), base, parseSessionQuery);
+  const { minPicoUsd } = view.query;
+  return {
+    ...view,
+    values: { ...view.values, min_cost: minPicoUsd === null ? "" : formatPicoUsd(minPicoUsd) },
+  };
+}
 
 /** A session in a list. */
 export interface SessionLine {
@@ -90,34 +97,45 @@ const FIRST_OF: Readonly<Record<SessionSort, (sessions: string) => string>> = {
   length: (sessions) => `The longest ${sessions}`,
 };
 
-/** The order of a view. */
-export const sessionSort = (view: View): SessionSort =>
-  SESSION_SORTS.find((sort) => sort === view.values.sort) ?? "latest";
-
 /** Renders sessions with their costs. */
-export function renderSessions(answer: SessionsAnswer, view: View, place: PagePlace): Html {
+export function renderSessions(answer: SessionsAnswer, view: SessionsView, place: PagePlace): Html {
   const { sessions, hasMore, periodWords, nameOf, caveat, coverage } = answer;
-  const sort = sessionSort(view);
+  const { sort, minPicoUsd } = view.query;
   const sorted = sessions.toSorted(ORDERS[sort]);
   const count = formatQuantity(sessions.length, "session");
   return html`${renderViewNotices(view)}
-    ${renderFilterMenus(answer, view)}
+    ${renderFilterForm(answer, view, { keys: ["min_cost"], after: renderMinCost(view) })}
     ${renderChips(view, nameOf)}
     ${caveat === undefined ? "" : html`<div class="notice" role="note">${caveat}</div>`}
-    <p class="quiet" data-summary>${hasMore ? FIRST_OF[sort](count) : count}. ${periodWords}.${renderCoverageLine(coverage, viewHref(view, { spec: COVERAGE_VIEW }))}</p>
+    <p class="quiet" data-summary>${hasMore ? FIRST_OF[sort](count) : count}${minPicoUsd === null ? "" : ` that cost ${formatUsd(minPicoUsd)} or more`}. ${periodWords}.${renderCoverageLine(coverage, viewHref(view, { spec: COVERAGE_VIEW }))}</p>
     <div id="list" data-live>${
       sessions.length > 0
         ? html`<section class="panel">${renderTable(sorted, view, place)}</section>`
-        : view.filters.length === 0
-          ? renderState(
-              "No sessions in this period",
-              "A session is a run of a coding agent, such as Claude Code or Codex.",
-            )
-          : renderEmpty(view, "sessions", nameOf)
+        : renderNone(view, nameOf)
     }</div>`;
 }
 
-function renderTable(sessions: readonly SessionLine[], view: View, place: PagePlace): Html {
+const renderMinCost = ({ values }: SessionsView): Html =>
+  html`<label>Cost from, in USD <input id="menu-min_cost" name="min_cost" inputmode="decimal" size="6" maxlength="40" value="${values.min_cost ?? ""}"></label>`;
+
+function renderNone(view: SessionsView, nameOf?: NameOfValue): Html {
+  const { minPicoUsd } = view.query;
+  if (minPicoUsd !== null)
+    return renderState(
+      `No session cost ${formatUsd(minPicoUsd)} or more`,
+      view.filters.length === 0
+        ? "What was spent and what a plan covered are looked at apart."
+        : "With these filters. What was spent and what a plan covered are looked at apart.",
+      html`<p><a href="${viewHref(view, { values: { min_cost: "" } })}">Show sessions of any cost</a></p>`,
+    );
+  if (view.filters.length > 0) return renderEmpty(view, "sessions", nameOf);
+  return renderState(
+    "No sessions in this period",
+    "A session is a run of a coding agent, such as Claude Code or Codex.",
+  );
+}
+
+function renderTable(sessions: readonly SessionLine[], view: SessionsView, place: PagePlace): Html {
   const head = (sort: string, name: string, kind: string) =>
     html`<th scope="col" class="${kind}"${view.values.sort === sort ? html` aria-sort="descending"` : ""}><a href="${viewHref(view, { values: { sort } })}">${name}</a></th>`;
   return html`<div class="scroll"><table aria-label="Sessions">

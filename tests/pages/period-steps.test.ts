@@ -4,7 +4,7 @@ import { renderPeriods } from "../../pages/filters.ts";
 import { readUsageView, renderUsagePeriods } from "../../pages/usage-view.ts";
 import { readView } from "../../pages/view.ts";
 import { OVERVIEW_VIEW } from "../../pages/views/overview.ts";
-import { SESSIONS_VIEW } from "../../pages/views/sessions.ts";
+import { sessionsSpec } from "../../pages/views/sessions.ts";
 
 const clock = { now: Date.UTC(2026, 10, 23, 13, 30), zone: "Europe/Berlin" };
 
@@ -20,7 +20,7 @@ function read(markup: string) {
 
 describe("the periods of a page", () => {
   const list = (query: string) =>
-    read(String(renderPeriods(readView(SESSIONS_VIEW, new URLSearchParams(query)), clock)));
+    read(String(renderPeriods(readView(sessionsSpec(["project"]), new URLSearchParams(query)), clock)));
   const usage = (query: string) =>
     read(String(renderUsagePeriods(readUsageView(OVERVIEW_VIEW, new URLSearchParams(query)), clock)));
 

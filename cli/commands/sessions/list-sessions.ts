@@ -1,7 +1,9 @@
 import { UsageError } from "clipanion";
 import { shownParts } from "../../../core/pricing/cost-split.ts";
+import { isUsageFilter, toUsageParameter } from "../../../core/pricing/view/request-query.ts";
+import { parseSessionQuery, type SessionListQuery } from "../../../core/pricing/view/session-query.ts";
 import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
-import { SESSION_SORTS } from "../../../core/wire/queries.ts";
+import { isCloudDimension } from "../../../daemon/api/read-usage.ts";
 import { sessionsTable } from "../../../daemon/api/session-csv.ts";
 import { cachePermille, sessionJson } from "../../../daemon/api/session-json.ts";
 import { countPart, formatRowCost } from "../../../daemon/store/format-row-cost.ts";
@@ -21,6 +23,8 @@ import { type Column, renderTable } from "../../render/table.ts";
 /** The options of `meter sessions`. */
 export interface ListSessionsOptions extends PeriodOptions {
   readonly project: string | undefined;
+  readonly filter: readonly string[] | undefined;
+  readonly minCost: string | undefined;
   readonly sort: string | undefined;
   readonly limit: string | undefined;
   readonly utc: boolean;
@@ -33,15 +37,12 @@ const DEFAULT_LIMIT = 20;
 
 /** Lists sessions, by default the latest first. */
 export async function listSessions(context: CommandContext, options: ListSessionsOptions): Promise<void> {
-  const { project, limit = String(DEFAULT_LIMIT) } = options;
+  const { limit = String(DEFAULT_LIMIT) } = options;
   if (options.json && options.csv) throw new UsageError("--json and --csv can't be combined.");
   if (!/^[1-9]\d{0,3}$/.test(limit))
     throw new UsageError(`Invalid value for --limit: ${limit}. Expected: a number from 1 to 9999.`);
-  const sort = SESSION_SORTS.find((each) => each === (options.sort ?? "latest"));
-  if (sort === undefined)
-    throw new UsageError(`Invalid value for --sort: ${options.sort}. Expected: ${SESSION_SORTS.join(", ")}.`);
   const period = readPeriod(options, Date.now(), options.utc);
-  const query = { ...period, sort, limit: Number(limit), ...(project !== undefined && { project }) };
+  const query = { ...readSessionQuery(options), ...period, limit: Number(limit) };
   await withStore(context.home, { readOnly: true }, async (store) => {
     const sessions = await store.sessions.list(query, async () => {});
     if (options.json) return context.printJson({ items: sessions.map(sessionJson) });
@@ -50,6 +51,39 @@ export async function listSessions(context: CommandContext, options: ListSession
     context.print(renderSessions(sessions, context.width, options.utc));
   });
 }
+
+/** Reads the options that select sessions. Throws a `UsageError` if one is invalid. */
+function readSessionQuery(options: ListSessionsOptions): SessionListQuery {
+  const { project, minCost, sort, filter: given = [] } = options;
+  const filters = given.map((text): [string, string] => {
+    const [key = "", ...value] = text.split("=");
+    if (value.length === 0 || !isUsageFilter(toUsageParameter([key, value.join("=")])[0]))
+      throw new UsageError(
+        `Invalid value for --filter: ${text}. Expected: <key>=<value>, such as branch=main.`,
+      );
+    return [key, value.join("=")];
+  });
+  const { query, notices } = parseSessionQuery([
+    ...filters,
+    ...Object.entries({ project, min_cost: minCost, sort }).flatMap(([key, value]): [string, string][] =>
+      value === undefined ? [] : [[key, value]],
+    ),
+  ]);
+  const [wrong] = notices;
+  if (wrong !== undefined)
+    throw new UsageError(
+      `Invalid value for ${OPTIONS[wrong.key] ?? `--filter ${wrong.key}`}. ${wrong.problem}`,
+    );
+  const ofCloud = query.filters.find(({ dimension }) => isCloudDimension(dimension));
+  if (ofCloud !== undefined)
+    throw new UsageError(
+      `Invalid value for --filter: only a cloud knows the ${ofCloud.dimension} of a call.`,
+    );
+  return query;
+}
+
+/** The options of keys that are not given with `--filter`. */
+const OPTIONS: Readonly<Record<string, string>> = { min_cost: "--min-cost", sort: "--sort" };
 
 /** How many characters of an id a table shows: enough to tell sessions apart and to pass to `meter session`. */
 const SHOWN_ID = 13;

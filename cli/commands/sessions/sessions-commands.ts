@@ -19,6 +19,10 @@ export class SessionsCommand extends MeterCommand {
       ["List the latest sessions", "meter sessions"],
       ["List today's sessions of one project", "meter sessions --since today --project web"],
       ["List the sessions that cost most in a week", "meter sessions --since 7d --sort cost"],
+      [
+        "List those with failed calls that cost 1 USD or more",
+        "meter sessions --filter status=failed --min-cost 1",
+      ],
     ],
   });
 
@@ -26,6 +30,13 @@ export class SessionsCommand extends MeterCommand {
   from = fromOption();
   to = toOption();
   project = Option.String("--project", { description: "Only sessions with calls of this project" });
+  filter = Option.Array("--filter", {
+    description:
+      "Only sessions with calls of this value, as the dashboard's addresses have it: branch=main, model.not=gpt-5. May repeat",
+  });
+  minCost = Option.String("--min-cost", {
+    description: "Only sessions that spent, or used of a plan, at least this many USD in the period",
+  });
   sort = Option.String("--sort", {
     description: "Which sessions come first: latest (default), cost, calls or length, counted in the period",
   });

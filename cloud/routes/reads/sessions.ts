@@ -1,3 +1,4 @@
+import { parseSessionQuery } from "../../../core/pricing/view/session-query.ts";
 import { retentionFloor } from "../../../core/privacy/retention/windows.ts";
 import { HEX_ID } from "../../../core/wire/fields.ts";
 import { formatInstant } from "../../../core/wire/instant.ts";
@@ -5,6 +6,7 @@ import type { WorkspaceSession } from "../../../core/wire/sessions.ts";
 import { problem } from "../../http/problem.ts";
 import { findSession, listSessions, type SessionRow } from "../../store/reads/sessions.ts";
 import type { ApiHandlers } from "../api-call.ts";
+import { parseFilters } from "./parse-filters.ts";
 import { readNames } from "./read-names.ts";
 import { parsePeriod, reachOf } from "./read-period.ts";
 import { toTrace } from "./to-trace.ts";
@@ -15,14 +17,16 @@ export const MAX_SESSION_REQUESTS = 2_000;
 /** The routes of sessions. They reach as far back as the lists of requests. */
 export const sessionHandlers = {
   /** Answers 400 below the plan's window. */
-  "GET /v1/workspaces/:ws/sessions": async ({ parts, workspace, query, answer }) => {
-    const { from: _from, to: _to, sort, limit, ...filter } = query;
+  "GET /v1/workspaces/:ws/sessions": async ({ parts, workspace, query, context, answer }) => {
+    const { limit } = query;
     const now = parts.clock.now();
     const period = parsePeriod("traces", query, workspace, now);
     if (!period.ok) return period.refusal;
+    const asked = parseFilters(parseSessionQuery(new URL(context.req.url).searchParams));
+    if (!asked.ok) return asked.refusal;
     const { from, to, stated } = period.value;
     const floor = retentionFloor("traces", reachOf(workspace, now));
-    const list = { from, to, floor, sort, limit, filter };
+    const list = { from, to, floor, query: asked.value, limit };
     const rows = await listSessions(parts.db, workspace.workspaceId, list);
     const shown = rows.slice(0, limit);
     const names = await readNames(

@@ -1,16 +1,11 @@
-import {
-  parseRequestQuery,
-  printRequestQuery,
-  type RequestQuery,
-} from "../../../core/pricing/view/request-query.ts";
+import { parseRequestQuery, printRequestQuery } from "../../../core/pricing/view/request-query.ts";
 import { isWithinReach } from "../../../core/privacy/retention/windows.ts";
 import { isUuid } from "../../../core/values/uuid.ts";
 import { problem } from "../../http/problem.ts";
-import type { OrRefusal } from "../../http/read-payload.ts";
 import { findTrace, isListId, listTraces, MAX_SORTED_PERIOD_MS } from "../../store/reads/traces.ts";
-import { isCloudDimension } from "../../store/reads/usage-sources.ts";
 import type { ApiCall, ApiHandlers } from "../api-call.ts";
 import { createPaging } from "./paging.ts";
+import { parseFilters } from "./parse-filters.ts";
 import { readNames } from "./read-names.ts";
 import { parsePeriod, reachOf } from "./read-period.ts";
 import { toTrace, toTraceSummary } from "./to-trace.ts";
@@ -41,7 +36,7 @@ async function listPage(
   const { cursor, limit, from: statedFrom, to: statedTo } = query;
   const period = parsePeriod(endpoint, query, workspace, parts.clock.now());
   if (!period.ok) return period.refusal;
-  const asked = readListQuery(new URL(context.req.url).searchParams);
+  const asked = parseFilters(parseRequestQuery(new URL(context.req.url).searchParams));
   if (!asked.ok) return asked.refusal;
   const { from, to, stated } = period.value;
   const { sort } = asked.value;
@@ -64,17 +59,4 @@ async function listPage(
     items: page.rows.map((row) => toTraceSummary(row, names)),
     next_cursor: paging.next(page),
   });
-}
-
-/** Parses the filters, the text and the order. A filter that a cloud does not have is refused. */
-function readListQuery(parameters: URLSearchParams): OrRefusal<RequestQuery> {
-  const { query, notices } = parseRequestQuery(parameters);
-  const unknown = query.filters.filter(({ dimension }) => !isCloudDimension(dimension));
-  const errors = [
-    ...notices.map(({ key, problem: text }) => ({ field: key, problem: text })),
-    ...unknown.map(({ dimension }) => ({ field: dimension, problem: "The cloud does not receive it." })),
-  ];
-  return errors.length === 0
-    ? { ok: true, value: query }
-    : { ok: false, refusal: problem("wrong_shape", { errors }) };
 }

@@ -1,14 +1,15 @@
-import { type RawBuilder, sql, type Transaction } from "kysely";
-import { billingModesSql } from "../../../core/pricing/cost-split.ts";
+import { sql, type Transaction } from "kysely";
+import { billingModesSql, COST_PARTS } from "../../../core/pricing/cost-split.ts";
+import type { SessionListQuery } from "../../../core/pricing/view/session-query.ts";
 import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
 import type { Millis } from "../../../core/values/time.ts";
-import type { SessionSort, SessionsQuery } from "../../../core/wire/queries.ts";
+import type { SessionSort } from "../../../core/wire/queries.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import { FAILED } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
 import { inReadScope } from "./read-scope.ts";
 import { selectTraces, type TraceRow } from "./traces.ts";
-import { UNPRICED } from "./usage-sources.ts";
+import { matchRequests, UNPRICED } from "./usage-sources.ts";
 import type { Span } from "./usage-spans.ts";
 
 /** A session with the sums of its requests. Sums are texts, since they may exceed a double's integers. */
@@ -40,8 +41,10 @@ export interface SessionRow {
 
 const SPENT_MODES = billingModesSql("spentPicoUsd");
 
-/** The filters of a list of sessions. An empty project selects requests without one. */
-export type SessionFilter = Pick<SessionsQuery, "project" | "machine" | "user">;
+/** SQL for what each part of the cost of requests adds up to; null for one without requests. */
+const PARTS = COST_PARTS.map(
+  ({ part }) => `sum(cost_pico_usd) filter (where ${EFFECTIVE_BILLING_SQL} in (${billingModesSql(part)}))`,
+).join(", ");
 
 /** What the requests of a session in the period add up to, the highest first. */
 const ORDERS: Readonly<Record<SessionSort, string>> = {
@@ -52,10 +55,9 @@ const ORDERS: Readonly<Record<SessionSort, string>> = {
   length: "max(requested_at + coalesce(latency_ms, 0) * interval '1 millisecond') - min(requested_at) desc",
 };
 
-/** Which sessions are listed: those with a request in the period. */
+/** Which sessions are listed: those with a matching request in the period. */
 export interface SessionList extends Span {
-  readonly filter: SessionFilter;
-  readonly sort: SessionSort;
+  readonly query: SessionListQuery;
   /** The earliest time that may be read. A session's earlier requests are not in its sums. */
   readonly floor: Millis;
   readonly limit: number;
@@ -83,7 +85,8 @@ async function findIds(
   workspaceId: string,
   list: SessionList,
 ): Promise<readonly string[]> {
-  if (list.sort === "latest") {
+  // The newest requests do not tell what a session cost in the period.
+  if (list.query.sort === "latest" && list.query.minPicoUsd === null) {
     const newest = await selectIds(trx, workspaceId, list, NEWEST_REQUESTS);
     if (newest.ids.length > list.limit || newest.requests < NEWEST_REQUESTS) return newest.ids;
   }
@@ -94,22 +97,19 @@ async function findIds(
 async function selectIds(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
-  { from, to, filter: { project, machine, user }, sort, limit }: SessionList,
+  { from, to, query: { filters, minPicoUsd, sort }, limit }: SessionList,
   newest: number | null,
 ): Promise<{ readonly ids: readonly string[]; readonly requests: number }> {
-  const filters: RawBuilder<unknown>[] = [
-    ...(project === null ? [] : [sql`and coalesce(project, '') = ${project}`]),
-    ...(machine === null ? [] : [sql`and machine_id = ${machine}::uuid`]),
-    ...(user === null ? [] : [sql`and user_id = ${user}`]),
-  ];
   const { rows } = await sql<{ session_id: string; requests: string }>`
     select session_id, sum(count(*)) over () as requests from (
       select session_id, requested_at, latency_ms, cost_pico_usd, billing_mode, provider from requests
       where workspace_id = ${workspaceId}::uuid and session_id is not null
-        and requested_at >= ${from}::timestamptz and requested_at < ${to}::timestamptz ${sql.join(filters, sql` `)}
+        and requested_at >= ${from}::timestamptz and requested_at < ${to}::timestamptz ${matchRequests(filters)}
       ${newest === null ? sql`` : sql`order by requested_at desc limit ${newest}::bigint`}
     ) as read
-    group by session_id order by ${sql.raw(ORDERS[sort])}, max(requested_at) desc, session_id limit ${limit + 1}::bigint`.execute(
+    group by session_id
+    ${minPicoUsd === null ? sql`` : sql`having greatest(${sql.raw(PARTS)}) >= ${minPicoUsd.toString()}::numeric`}
+    order by ${sql.raw(ORDERS[sort])}, max(requested_at) desc, session_id limit ${limit + 1}::bigint`.execute(
     trx,
   );
   return { ids: rows.map(({ session_id }) => session_id), requests: Number(rows[0]?.requests ?? 0) };

@@ -3,4 +3,4 @@ export const quoteForShell = (word: string): string => `'${word.replaceAll("'", 
 
 /** Quotes a word of a command that is shown, if a POSIX shell would otherwise read it as something else. */
 export const quoteIfNeeded = (word: string): string =>
-  /^[\w.:/@+-]+$/.test(word) ? word : quoteForShell(word);
+  /^[\w.:/@+-][\w.:/@+=-]*$/.test(word) ? word : quoteForShell(word);

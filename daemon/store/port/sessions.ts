@@ -1,15 +1,12 @@
+import type { SessionListQuery } from "../../../core/pricing/view/session-query.ts";
 import type { RecordFields } from "../../../core/values/record-fields.ts";
 import type { Millis } from "../../../core/values/time.ts";
-import type { SessionSort } from "../../../core/wire/queries.ts";
 import type { StoredRequest } from "./records.ts";
 import type { ReportRow } from "./reports.ts";
 import type { Period, Turn } from "./values.ts";
 
-/** Which sessions are listed: those with a request in the period, and of the project. */
-export interface SessionQuery extends Period {
-  readonly project?: string;
-  /** Which come first. Counts the calls in the period. Default: `latest`. */
-  readonly sort?: SessionSort;
+/** Which sessions are listed: those with a matching request in the period. The default is all of them, the latest first. */
+export interface SessionQuery extends Period, Partial<SessionListQuery> {
   readonly limit: number;
 }
 

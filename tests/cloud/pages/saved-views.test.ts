@@ -104,7 +104,7 @@ describeOnEngines("saved views", (engine) => {
       { query: "by=nothing" },
       { query: "client=curl&by=model&by=project" },
       { page: "/requests", query: "sort=colour" },
-      { page: "/sessions", query: "status=failed" },
+      { page: "/sessions", query: "min_cost=much" },
       { query: `project=${"a".repeat(2_000)}` },
       { name: "" },
       { name: "  " },
@@ -115,7 +115,7 @@ describeOnEngines("saved views", (engine) => {
     for (const [page, query, stored] of [
       ["/", "period=7d&compare=prev", "period=7d"],
       ["/requests", "status=failed&cursor=abc&sort=cost", "sort=cost&status=failed"],
-      ["/sessions", "sort=latest&project=a", "project=a"],
+      ["/sessions", "sort=latest&model.not=m&min_cost=1.50", "min_cost=1.5&model.not=m"],
       ["/coverage", "period=7d", "period=7d"],
       ["/savings", "project=a%26b", "project=a%26b"],
       ["/models", "", ""],

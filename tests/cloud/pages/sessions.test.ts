@@ -116,7 +116,50 @@ describeOnEngines("the sessions of a workspace", (engine) => {
     assert.deepEqual(listed(await read("/sessions?project=shop")), [LONG]);
     assert.deepEqual(listed(await read("/sessions?period=today")), [BARE, LONG]);
     assert.match(await read("/sessions?machine=no-id"), /No sessions match these filters/);
+    assert.deepEqual(listed(await read("/sessions?project.not=shop&project.not=")), [BARE]);
     assert.match(await read(`/sessions?person=${member.userId}`), /No sessions match these filters/);
+  });
+
+  it("are filtered by several values, by what their requests have not, and by cost, in the API as on the page", async () => {
+    const { items } = await api("/sessions");
+    const [{ spent_pico_usd: spent }] = items.filter(
+      (item: { session_id: string }) => item.session_id === LONG,
+    );
+    const usd = (picoUsd: bigint) => `${picoUsd / 10n ** 12n}.${`${picoUsd % 10n ** 12n}`.padStart(12, "0")}`;
+    for (const [query, ids] of [
+      ["project=shop&project=", [LONG, OLD]],
+      ["project.not=shop", [BARE, OLD]],
+      ["status=failed", [LONG]],
+      ["status.not=failed&project=shop", [LONG]],
+      ["billing=plan", [LONG]],
+      ["kind=embedding&project=shop", []],
+      [`min_cost=${usd(BigInt(spent))}`, [LONG]],
+      [`min_cost=${usd(BigInt(spent) + 1n)}`, []],
+      [`min_cost=${usd(BigInt(spent))}&project.not=shop&sort=cost`, []],
+      [`min_cost=${usd(BigInt(spent))}&billing=plan&sort=calls`, [LONG]],
+      // The costs of requests outside of the period do not count.
+      [`min_cost=${usd(BigInt(spent))}&from=2026-11-21T11:45:00Z`, []],
+    ] as const) {
+      const found = await api(`/sessions?${query}`);
+      assert.deepEqual(
+        found.items.map(({ session_id }: { session_id: string }) => session_id),
+        ids,
+        query,
+      );
+      assert.deepEqual(listed(await read(`/sessions?${query}`)), ids, query);
+    }
+    for (const query of ["client=claude", "min_cost=much", "kind=poem"]) {
+      const refused = await rig.call("GET", `/v1/workspaces/${workspace.id}/sessions?${query}`, member.token);
+      assert.equal(refused.status, 422, query);
+    }
+    const page = await read("/sessions?min_cost=1000.00&project=shop&client=claude");
+    assert.match(page, /No session cost \$1,000\.00 or more/);
+    assert.match(page, /This page has no “client”\./);
+    assert.match(page, /curl[^<]*limit=100&amp;project=shop&amp;min_cost=1000&#39;/);
+    assert.match(
+      await read("/sessions?form=1&min_cost=&project=&model=&unknown=project"),
+      /Project [\s\S]*none/,
+    );
   });
 
   it("are listed in an order of sums, of which a limit keeps the first", async () => {

@@ -40,7 +40,7 @@ describe("GET /v1/sessions", () => {
         [["s 1", 2, "7"]],
       );
       assert.deepEqual(await (await ask("/sessions?project=apollo&format=json")).json(), { items });
-      assert.match(page, /meter sessions --from 2026-04-13T\S+ --to 2026-05-12T\S+ --project apollo/);
+      assert.match(page, /meter sessions --from 2026-04-13T\S+ --to 2026-05-12T\S+ --filter project=apollo/);
       const one = await (await ask("/sessions/s%201")).text();
       const { tree } = await jsonOf(await ask(curlPath(one)));
       assert.deepEqual([tree.calls.length, tree.agents.length], [1, 1]);
@@ -60,6 +60,35 @@ describe("GET /v1/sessions", () => {
       assert.deepEqual(await ids(curlPath(page)), ["s 1", "s2"]);
       assert.match(page, /meter sessions --from 2026-04-13T\S+ --to 2026-05-12T\S+ --sort calls/);
       assert.deepEqual(await ids("/sessions?sort=calls&format=json"), ["s 1", "s2"]);
+    }));
+
+  it("lists sessions by filters and cost, as the page, its files and its commands do", () =>
+    withSessions(async (ask) => {
+      const ids = async (path: string) =>
+        (await jsonOf(await ask(path))).items.map(({ session_id }: Record<string, unknown>) => session_id);
+      for (const [query, expected] of [
+        ["project.not=apollo", ["s2"]],
+        ["project=apollo&project=%3Dhermes", ["s2", "s 1"]],
+        ["status=failed", []],
+        ["branch=", ["s2", "s 1"]],
+        ["kind=image&client=claude", []],
+        ["min_cost=0.000000000007&project=apollo", ["s 1"]],
+        ["min_cost=0.000000000008&project=apollo&sort=cost", []],
+      ] as const) {
+        assert.deepEqual(await ids(`/v1/sessions?from=2026-01-01&${query}`), expected, query);
+        const page = await (await ask(`/sessions?${query}`)).text();
+        const shown = [...page.matchAll(/<tr id="s-([^"]+)">/g)].map(([, id]) => id);
+        assert.deepEqual(shown, expected, query);
+        assert.deepEqual(await ids(curlPath(page)), expected, query);
+        assert.deepEqual(await ids(`/sessions?${query}&format=json`), expected, query);
+      }
+      const page = await (await ask("/sessions?model.not=a%20b&min_cost=1.50&status=ok&sort=cost")).text();
+      assert.match(
+        page,
+        /meter sessions --from \S+ --to \S+ --filter &#39;model\.not=a b&#39; --filter status=ok --min-cost 1\.5 --sort cost/,
+      );
+      assert.match(page, /No session cost \$1\.50 or more/);
+      assert.match(await (await ask("/sessions?min_cost=much&person=ann")).text(), /“min_cost” is left out/);
     }));
 
   it("counts the calls that budgets refused apart from those that failed", async () => {
@@ -107,7 +136,10 @@ describe("GET /v1/sessions", () => {
 
   it("refuses a wrong limit and period, and knows no other session", () =>
     withSessions(async (ask) => {
-      for (const query of ["limit=0", "limit=201", "from=yesterdayish"])
+      for (const query of [
+        ...["limit=0", "limit=201", "from=yesterdayish", "min_cost=much", "status=broken", "person=ann"],
+        "machine.not=a",
+      ])
         assert.equal((await ask(`/v1/sessions?${query}`)).status, 400, query);
       assert.equal((await ask("/v1/sessions/none")).status, 404);
       assert.equal((await ask("/sessions/none?format=csv")).status, 404);

@@ -500,7 +500,7 @@ describe("the local dashboard", () => {
     const sessions = await pageOf(() => {}, `/sessions?${bounds}&project=it's`);
     assert.ok(
       sessions.text.includes(
-        `<code>meter sessions ${options} --project &#39;it&#39;\\&#39;&#39;s&#39;</code>`,
+        `<code>meter sessions ${options} --filter &#39;project=it&#39;\\&#39;&#39;s&#39;</code>`,
       ),
       sessions.text.match(/<code>meter sessions.*?<\/code>/)?.[0],
     );

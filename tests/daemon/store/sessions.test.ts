@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { UsageFilter } from "../../../core/pricing/view/usage-query.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import type { SessionSort } from "../../../core/wire/queries.ts";
+import type { UsageDimension } from "../../../core/wire/usage.ts";
 import type { SessionQuery } from "../../../daemon/store/port/sessions.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
 import { withStore } from "./open-sample-store.rig.ts";
@@ -9,6 +11,11 @@ import { noon, sampleRecord } from "./sample-records.rig.ts";
 
 const minute = 60_000;
 const turn = async () => {};
+const filter = (dimension: UsageDimension, ...values: string[]): UsageFilter => ({
+  dimension,
+  not: false,
+  values,
+});
 const ALL = { from: null, to: null, limit: 20 };
 
 const call = (sessionId: string | null, minutes: number, more: Partial<RequestRecord> = {}) =>
@@ -68,7 +75,7 @@ describe("sessions.list()", () => {
       ]);
       assert.deepEqual(await listed(store), ["a", "c", "b"]);
       assert.deepEqual(await listed(store, { limit: 2 }), ["a", "c"]);
-      assert.deepEqual(await listed(store, { project: "api" }), ["a", "c"]);
+      assert.deepEqual(await listed(store, { filters: [filter("project", "api")] }), ["a", "c"]);
       const at = (minutes: number) => noon + minutes * minute;
       assert.deepEqual(await listed(store, { to: at(20) as never }), ["c", "b", "a"]);
       assert.deepEqual(await listed(store, { from: at(6) as never, to: at(20) as never }), ["c"]);
@@ -83,7 +90,7 @@ describe("sessions.list()", () => {
       const to = (noon + 300 * minute) as never;
       assert.deepEqual(await listed(store, { limit: 3 }), ["s5", "s7", "s2099"]);
       assert.deepEqual(await listed(store, { limit: 2, to }), ["s2099", "s2098"]);
-      assert.deepEqual(await listed(store, { project: "api" }), ["s7"]);
+      assert.deepEqual(await listed(store, { filters: [filter("project", "api")] }), ["s7"]);
       assert.deepEqual(await listed(store, { from: (noon + 498 * minute) as never }), ["s5", "s7"]);
       // More rows than one slice has.
       store.records.insert(Array.from({ length: 6_000 }, (_, at) => call("busy", 600 + at / 1_000)));
@@ -111,8 +118,109 @@ describe("sessions.list()", () => {
       assert.deepEqual(await first("length", 2), ["long", "often"]);
       assert.equal((await first("latest", 1))[0], "free-1499");
       assert.deepEqual(await listed(store, { sort: "cost", limit: 1 }), ["long"]);
-      assert.deepEqual(await listed(store, { sort: "cost", project: "api" }), ["long"]);
+      assert.deepEqual(await listed(store, { sort: "cost", filters: [filter("project", "api")] }), ["long"]);
       assert.equal((await listed(store, { sort: "calls", limit: 9_999 })).length, 1_504);
+    }));
+
+  it("lists those with a call that matches all filters, by these calls", () =>
+    withStore(async (store) => {
+      const ok = { errorClass: null, billingMode: "metered" } as const;
+      store.records.insert([
+        call("a", 0, { ...ok, model: "m1", gitBranch: "main", costPicoUsd: 5n }),
+        call("a", 9, { ...ok, model: "m2", gitBranch: null, costPicoUsd: 100n }),
+        call("b", 1, { ...ok, model: "m1", errorClass: "rate_limit", costPicoUsd: null }),
+        call("c", 2, { ...ok, model: "m2", gitBranch: "main", requestKind: "embedding", costPicoUsd: 50n }),
+        call("d", 3, { ...ok, model: "m1", client: "codex", costPicoUsd: 7n }),
+      ]);
+      const not = (each: UsageFilter) => ({ ...each, not: true });
+      for (const [filters, latest, costliest] of [
+        [[filter("model", "m1")], "dba", "dab"],
+        [[not(filter("model", "m1"))], "ac", "ac"],
+        [[filter("model", "m1", "m2"), filter("branch", "main")], "ca", "ca"],
+        [[filter("branch", "")], "adb", "adb"],
+        [[filter("status", "failed")], "b", "b"],
+        [[not(filter("status", "failed")), filter("model", "m1")], "da", "da"],
+        [[filter("kind", "embedding")], "c", "c"],
+        [[filter("client", "codex")], "d", "d"],
+        [[filter("session", "a", "c")], "ac", "ac"],
+        [[filter("session", "a", "c"), filter("model", "m1")], "a", "a"],
+        [[filter("model", "m1"), filter("branch", "other")], "", ""],
+      ] as const) {
+        const name = JSON.stringify(filters);
+        assert.equal((await listed(store, { filters })).join(""), latest, name);
+        assert.equal((await listed(store, { filters, sort: "cost" })).join(""), costliest, name);
+      }
+    }));
+
+  it("lists those of which a part of the cost in the period reaches an amount", () =>
+    withStore(async (store) => {
+      const most = 2n ** 63n - 1n;
+      store.records.insert([
+        call("spent", 0, { billingMode: "metered", costPicoUsd: 600n }),
+        call("spent", 1, { billingMode: "free", costPicoUsd: 400n }),
+        call("plan", 2, { billingMode: "plan", costPicoUsd: 1_000n }),
+        call("parts", 3, { billingMode: "plan", costPicoUsd: 999n }),
+        call("parts", 4, { billingMode: "metered", costPicoUsd: 999n }),
+        call("earlier", -60, { billingMode: "metered", costPicoUsd: 5_000n }),
+        call("earlier", 5, { billingMode: "metered", costPicoUsd: 1n }),
+        call("unpriced", 6, { costPicoUsd: null }),
+        call("huge", 7, { billingMode: "metered", costPicoUsd: most }),
+        call("huge", 8, { billingMode: "metered", costPicoUsd: most }),
+      ]);
+      const from = noon;
+      assert.deepEqual(await listed(store, { from, minPicoUsd: 1_000n }), ["huge", "plan", "spent"]);
+      assert.deepEqual(await listed(store, { from, minPicoUsd: 1_001n }), ["huge"]);
+      assert.deepEqual(await listed(store, { from, minPicoUsd: 2n * most }), ["huge"]);
+      assert.deepEqual(await listed(store, { from, minPicoUsd: 2n * most + 1n }), []);
+      assert.deepEqual(await listed(store, { minPicoUsd: 1_001n, limit: 1 }), ["huge"]);
+      assert.deepEqual(await listed(store, { minPicoUsd: 1_001n, to: (noon + 60_000) as never }), [
+        "earlier",
+      ]);
+      // The latest of those with as many calls comes first.
+      assert.deepEqual(await listed(store, { from, minPicoUsd: 1_000n, sort: "calls" }), [
+        ...["huge", "spent", "plan"],
+      ]);
+    }));
+
+  it("lists the same from the rollups as from all requests", () =>
+    withStore(async (store) => {
+      const models = ["m1", "m2", "m3", "rare"];
+      const records = Array.from({ length: 3_000 }, (_, at) =>
+        call(`s${at % 97}`, at * 7, {
+          model: at === 40 || at === 2_999 ? "rare" : (models[(at * 31) % 3] ?? ""),
+          project: `p${Math.floor(at / 100) % 5}`,
+          costPicoUsd: BigInt(at),
+          billingMode: "metered",
+        }),
+      );
+      store.records.insert(records.slice(0, 2_500));
+      const bounds = { from: noon + 333 * minute, to: noon + 20_500 * minute } as never as SessionQuery;
+      const queries = [
+        ...[
+          filter("model", "rare"),
+          filter("project", "p3"),
+          { ...filter("project", "p3"), not: true },
+        ].flatMap((each) => [{ filters: [each] }, { filters: [each], sort: "cost" as const }]),
+        { filters: [filter("model", "rare"), filter("project", "p3")] },
+        { filters: [filter("project", "none")] },
+      ];
+      const readAll = async () => {
+        const lists = [];
+        for (const query of queries)
+          for (const period of [{}, bounds])
+            lists.push(await listed(store, { ...query, ...period, limit: 30 }));
+        return lists;
+      };
+      const before = await readAll();
+      assert.deepEqual(before[0], ["s40"]);
+      while (store.rollups.buildSome(noon + 30_000 * minute)) void 0;
+      assert.deepEqual(await readAll(), before);
+      // Requests that the rollups do not have yet, one of them earlier than all others.
+      store.records.insert([...records.slice(2_500), call("s98", -5, { model: "rare", project: "p3" })]);
+      const unsummed = await readAll();
+      assert.deepEqual(unsummed[0], ["s89", "s40", "s98"]);
+      while (store.rollups.buildSome(noon + 30_000 * minute)) void 0;
+      assert.deepEqual(await readAll(), unsummed);
     }));
 
   it("is empty without sessions", () =>

@@ -84,6 +84,40 @@ describe("meter sessions", () => {
     assert.ok(!stdout.includes("\u001b"));
   });
 
+  it("lists those that filters and a cost select", async () => {
+    const api = "019e1c00-0000";
+    const own = SESSION.slice(0, 13);
+    for (const [words, ids] of [
+      [["--filter", "project=api"], [api]],
+      [["--filter=project.not=api"], [own]],
+      [["--filter", "branch=feature/pay", "--filter", "status=failed"], [own]],
+      [
+        ["--project", "api", "--filter", "project=acme-web"],
+        [api, own],
+      ],
+      [["--filter", "branch="], [api]],
+      [["--min-cost", "0.0049"], [own]],
+      [["--min-cost", "5"], []],
+    ] as const) {
+      const { stdout, code } = await run(["sessions", ...words]);
+      assert.equal(code, 0, stdout);
+      const shown = [...stdout.matchAll(/^~?([0-9a-f]{8}-[0-9a-f]{4}) /gm)].map(([, id]) => id);
+      assert.deepEqual(shown, ids, words.join(" "));
+    }
+    for (const [words, message] of [
+      [["--filter", "branch"], /Invalid value for --filter: branch\. Expected: <key>=<value>/],
+      [["--filter", "colour=red"], /Invalid value for --filter: colour=red/],
+      [["--filter", "status=broken"], /Invalid value for --filter status\./],
+      [["--filter", "person=ann"], /only a cloud knows the person of a call/],
+      [["--min-cost", "much"], /Invalid value for --min-cost\. Expected an amount in USD/],
+      [["--sort", "name"], /Invalid value for --sort\. Expected latest, cost, calls, length/],
+    ] as const) {
+      const { stderr, stdout, code } = await run(["sessions", ...words]);
+      assert.equal(code, 2);
+      assert.match(stderr + stdout, message);
+    }
+  });
+
   it("fits into a narrow terminal", async () => {
     const { stdout } = await run(["sessions", "--utc", "--project", "api"], "100");
     for (const line of stdout.split("\n")) assert.ok(stringWidth(line) <= 100, line);

@@ -8,6 +8,8 @@ describe("quoteIfNeeded()", () => {
     for (const [word, quoted] of [
       ["apollo", "apollo"],
       ["feature/a+b@1.0:x_y-z", "feature/a+b@1.0:x_y-z"],
+      ["model.not=gpt-5", "model.not=gpt-5"],
+      ["=ls", "'=ls'"],
       ["", "''"],
       ["a b", "'a b'"],
       ["$HOME", "'$HOME'"],
