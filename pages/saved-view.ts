@@ -4,7 +4,7 @@ import { readUsageView, type UsageViewSpec, usageHref } from "./usage-view.ts";
 import { readView, type ViewSpec, viewHref } from "./view.ts";
 import { COVERAGE_VIEW } from "./views/coverage.ts";
 import { EXPLORE_VIEW } from "./views/explore-view.ts";
-import { MODELS_VIEW } from "./views/models.ts";
+import { MODELS_VIEW } from "./views/model-lines.ts";
 import { OVERVIEW_VIEW } from "./views/overview.ts";
 import { PROJECTS_VIEW } from "./views/projects.ts";
 import { readRequestsView, requestsSpec } from "./views/requests.ts";

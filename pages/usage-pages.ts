@@ -13,6 +13,7 @@ import type { UsageAnswer } from "../core/wire/usage.ts";
 import { formatShortUsd } from "./formats.ts";
 import type { FramedPage } from "./frame.ts";
 import type { Html } from "./html.ts";
+import { modelsFile } from "./models-file.ts";
 import { createPageFile, type FileFormat, fileFormatOf, type PageFile } from "./page-file.ts";
 import { pageHref } from "./page-place.ts";
 import { reportCommand } from "./report-command.ts";
@@ -27,7 +28,8 @@ import {
 } from "./usage-view.ts";
 import { renderExplore } from "./views/explore.ts";
 import { EXPLORE_VIEW, exploreForm, exploreQuery } from "./views/explore-view.ts";
-import { MODELS_VIEW, type ModelsAnswer, renderModels } from "./views/models.ts";
+import { MODELS_VIEW } from "./views/model-lines.ts";
+import { renderModels } from "./views/models.ts";
 import { OVERVIEW_VIEW, type OverviewAnswer, renderOverview, showsBranches } from "./views/overview.ts";
 import { PROJECTS_VIEW, renderProjects } from "./views/projects.ts";
 import { renderSavings, SAVINGS_VIEW } from "./views/savings.ts";
@@ -99,6 +101,8 @@ async function toPage<Answer>(
 interface Exported<Answer> {
   readonly name: string;
   readonly csv: (answer: Answer) => string;
+  /** Default: the answer itself. */
+  readonly json?: (answer: Answer) => unknown;
   readonly address: (query: UsageQuery) => string;
 }
 
@@ -124,9 +128,13 @@ export function usageFiles(view: UsageView): { readonly csv: string; readonly js
 /** Returns the answer to a usage query as a file. */
 export const toUsageFile = (answer: UsageAnswer, format: FileFormat) => toFile(answer, format, USAGE);
 
-const toFile = <Answer>(answer: Answer, format: FileFormat, { name, csv }: Exported<Answer>): UsageFile => ({
+const toFile = <Answer>(
+  answer: Answer,
+  format: FileFormat,
+  { name, csv, json = (each) => each }: Exported<Answer>,
+): UsageFile => ({
   kind: "file",
-  ...createPageFile(name, format, { csv: () => csv(answer), json: () => answer }),
+  ...createPageFile(name, format, { csv: () => csv(answer), json: () => json(answer) }),
 });
 
 function renderUsageTools(
@@ -238,34 +246,20 @@ async function showExplore(host: UsageHost, parameters: URLSearchParams): Promis
   }));
 }
 
-/** Shows the models that were used, with their rates. */
+/** Shows the models that were used, or those that were not, with their rates. */
 async function showModels(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
   const view = await viewOf(host, MODELS_VIEW, parameters);
   const query: UsageQuery = { ...view.query, by: "model", thenBy: "provider" };
-  return await toPage(host, view, parameters, await host.readUsage(query), USAGE, async (usage) => ({
+  const [result, book] = [await host.readUsage(query), await host.prices()];
+  const { now } = host;
+  const exported = { ...USAGE, ...modelsFile({ book, now }, view) };
+  return await toPage(host, view, parameters, result, exported, (usage) => ({
     heading: "Models and prices",
-    main: renderModels({ usage, rateOf: await createRateLookup(host), links: linksOf(host, query) }, view),
+    main: renderModels({ usage, book, now, links: linksOf(host, query) }, view),
     hasChart: false,
     command: "meter pricing list",
     query,
   }));
-}
-
-/** Returns a lookup of the rates in force now. */
-async function createRateLookup({ prices, now }: UsageHost): Promise<ModelsAnswer["rateOf"]> {
-  const book = await prices();
-  return (provider, model) => {
-    const row = book.find({ provider, model, requestedModel: null, at: now });
-    if (row === null) return null;
-    const { input, cacheRead, cacheWrite, cacheWrite1h, output } = row.rates;
-    return {
-      name: row.model,
-      ...{ input, cacheRead, cacheWrite, cacheWrite1h, output },
-      source: row.origin?.name ?? row.source,
-      statedOn: row.provenanceDate,
-      since: row.effectiveFrom,
-    };
-  };
 }
 
 /** Shows what each project and its branches cost. */

@@ -209,13 +209,21 @@ export function filterMenus(
   return [{ name: dimension, label: DIMENSION_NAMES[dimension], selected, values: [["", "all"], ...all] }];
 }
 
+/** A field for a text to search for. */
+export interface UsageSearch {
+  readonly name: string;
+  readonly label: string;
+  readonly value: string;
+}
+
 /** Renders menus as a form that loads the view, some of them behind "Filter". The rest of the query is in hidden fields. */
 export function renderUsageMenus(
   view: UsageView,
   menus: readonly UsageMenu[],
   filters: readonly UsageMenu[] = [],
+  search: UsageSearch | null = null,
 ): Html {
-  const names = [...menus, ...filters].map(({ name }) => name);
+  const names = [...menus, ...filters, ...(search === null ? [] : [search])].map(({ name }) => name);
   const kept = [
     ...new URLSearchParams(printUsageQuery(view.query, view.defaults)),
     ...Object.entries(view.own),
@@ -223,6 +231,7 @@ export function renderUsageMenus(
   ].filter(([name]) => !names.includes(name));
   return html`<form class="bar" method="get" action="${pageHref(view.base, view.path)}">
     ${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+    ${search === null ? "" : html`<label>${search.label} <input type="search" id="menu-${search.name}" name="${search.name}" value="${search.value}" maxlength="${MAX_TEXT}"></label>`}
     ${menus.map(renderUsageMenu)}
     <button>Show</button>
     ${filters.length === 0 ? "" : html`<details id="filters"><summary>Filter</summary><div>${filters.map(renderUsageMenu)}</div></details>`}

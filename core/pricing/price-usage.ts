@@ -385,7 +385,8 @@ function rateOf(name: keyof TokenRates, row: RateRow, tier: RateTier | null): nu
   return tier?.[name] ?? row.rates[name];
 }
 
-function oneHourWrite(row: RateRow, input: number | null): number | null {
+/** Returns the rate of a one-hour cache write that a list does not state but the provider derives from the input's; null if none. */
+export function oneHourWrite(row: RateRow, input: number | null): number | null {
   const { models, numerator, denominator } = ONE_HOUR_WRITE_OF_INPUT;
   return input !== null && matchesRule(models, row.model.toLowerCase())
     ? (input * numerator) / denominator

@@ -79,6 +79,7 @@ export async function startLocalHost(withHostile: boolean): Promise<PageHostRig>
       session: `/sessions/${session?.sessionId}`,
       request: `/requests/${request?.requestId}`,
       chart: "/explore?view=chart&by=client",
+      comparison: "/models?as=openai/gpt-5&models=unused&q=gpt-5",
       none: "/requests?project=none-such",
     },
     open: (browser, options) => browser.newContext(options),
@@ -110,6 +111,7 @@ export async function startStillLocalHost(): Promise<PageHostRig> {
       session: `/sessions/${sessions.at(-1)?.sessionId}`,
       request: `/requests/${sessions.at(-1)?.requestId}`,
       chart: "/explore?view=chart&by=client",
+      comparison: "/models?as=openai/gpt-5&models=unused&q=gpt-5",
     },
     async open(browser, options) {
       const context = await browser.newContext(options);
@@ -192,7 +194,8 @@ export async function startCloudHost(withHostile: boolean): Promise<PageHostRig>
   const origin = `http://127.0.0.1:${served.port}`;
   const config = { baseUrl: origin, rateLimits: { perKey: 1e6, perUser: 1e6 } };
   const rig = await createRig(pagesEngine(), { config });
-  // The same as those of a daemon, so that requests cost the same.
+  // The same as those of a daemon, in place of the rig's own, so that requests cost the same.
+  await rig.db.deleteFrom("pricing_rates").execute();
   await seedRates(rig.db, loadBundledRates(), START);
   app = rig.app(config);
   const workspace = await rig.addWorkspace({ plan: "business", storePromptContent: true });
@@ -272,6 +275,7 @@ export async function startCloudHost(withHostile: boolean): Promise<PageHostRig>
       session: `${base}/sessions/${session}`,
       request: `${base}/requests/${requestId}`,
       chart: `${base}/explore?view=chart&by=person`,
+      comparison: `${base}/models?as=openai/gpt-5&models=unused&q=gpt-5`,
       none: `${base}/requests?project=none-such`,
       "audit-views": `${base}/audit/prompt-views`,
       "audit-requests": `${base}/audit/requests`,

@@ -50,6 +50,8 @@ const SHARED: readonly (readonly [name: string, path: string])[] = [
   ["request", "request"],
   ["projects", "/projects"],
   ["models", "/models"],
+  ["models on another", "/models?as=openai/gpt-5"],
+  ["unused models", "/models?models=unused&q=gemini"],
   ["savings", "/savings"],
   ["limits", "/limits"],
   ["coverage", "/coverage"],

@@ -158,7 +158,8 @@ export function parseUsageQuery(
   query = { ...query, ...readBounds(given, notices) };
   if (filters.size > 0) query = { ...query, filters: toFilters(filters) };
   if (query.thenBy !== null && (query.by === null || query.by === query.thenBy)) {
-    notices.push({ key: "then", problem: "Expected a second dimension besides `by`." });
+    if (given.has("then"))
+      notices.push({ key: "then", problem: "Expected a second dimension besides `by`." });
     query = { ...query, thenBy: null };
   }
   return { query, notices };

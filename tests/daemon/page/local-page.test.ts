@@ -37,6 +37,7 @@ const PAGES = [
   "/explore",
   "/explore?view=chart&by=branch",
   "/models",
+  "/models?as=anthropic/claude-haiku-4-5",
   "/projects",
   "/savings",
   "/now",

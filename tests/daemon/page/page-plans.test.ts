@@ -16,6 +16,7 @@ const PAGES = [
     "/explore?by=branch",
     "/projects",
     "/models",
+    "/models?as=anthropic/claude-haiku-4-5",
     "/savings",
   ],
   ...[

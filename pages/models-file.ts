@@ -1,0 +1,138 @@
+import { listPrices, nameOf } from "../core/pricing/list-prices.ts";
+import { formatPicoUsd, formatRateText } from "../core/pricing/money.ts";
+import type { PriceBook } from "../core/pricing/price-book.ts";
+import type { RateRow } from "../core/pricing/rates.ts";
+import { compareOnModel, type ModelComparison } from "../core/pricing/savings/other-model.ts";
+import { sumsJson } from "../core/pricing/view/usage-sums.ts";
+import type { Millis } from "../core/values/time.ts";
+import type { UsageAnswer } from "../core/wire/usage.ts";
+import { type Columns, formatColumns } from "./page-file.ts";
+import type { UsageView } from "./usage-view.ts";
+import { createIsUsed, findModelLines, findOtherModel, type ModelLine } from "./views/model-lines.ts";
+import { MAX_UNUSED } from "./views/models.ts";
+
+/** What prices are read from. */
+interface Prices {
+  readonly book: PriceBook;
+  readonly now: Millis;
+}
+
+/** How the page's answer is exported. Nothing, if the page shows the answer as it is. */
+interface ModelsExport {
+  readonly csv?: (usage: UsageAnswer) => string;
+  readonly json?: (usage: UsageAnswer) => unknown;
+}
+
+/** Returns the files of the page: the unused models with their rates, the comparison with another model, or the usage. */
+export function modelsFile({ book, now }: Prices, { own }: Pick<UsageView, "own">): ModelsExport {
+  const { models, q = "", as } = own;
+  if (models === "unused") {
+    const list = (usage: UsageAnswer) =>
+      listPrices(book, {
+        text: q,
+        at: now,
+        limit: MAX_UNUSED,
+        isLeftOut: createIsUsed(findModelLines(usage, book, now)),
+      });
+    return {
+      csv: (usage) =>
+        formatColumns(
+          RATES,
+          list(usage).models.map(({ row }) => row),
+        ),
+      json: (usage) => {
+        const { models: items, more } = list(usage);
+        return { models: items.map(({ row }) => rateJson(row)), more };
+      },
+    };
+  }
+  const row = findOtherModel(as, book, now);
+  if (row === null) return {};
+  const compare = (usage: UsageAnswer) => {
+    const lines = findModelLines(usage, book, now);
+    return {
+      lines,
+      ...compareOnModel(
+        lines.map(({ sums, row: own }) => ({ sums, isSame: own === row })),
+        row,
+      ),
+    };
+  };
+  return {
+    csv: (usage) => {
+      const { lines, models: compared } = compare(usage);
+      const items = lines.map((line, n) => ({ line, compared: compared[n]!, row, usage }));
+      return formatColumns(COMPARED, items);
+    },
+    json: (usage) => {
+      const { lines, models: compared, known, costPicoUsd, otherPicoUsd } = compare(usage);
+      return {
+        ...{ query: usage.query, tz: usage.tz, period: usage.period, as: rateJson(row) },
+        models: lines.map((line, n) => comparedJson(line, compared[n]!)),
+        compared: { models: known, cost_pico_usd: `${costPicoUsd}`, estimate_pico_usd: `${otherPicoUsd}` },
+      };
+    },
+  };
+}
+
+interface ComparedLine {
+  readonly line: ModelLine;
+  readonly compared: ModelComparison;
+  readonly row: RateRow;
+  readonly usage: UsageAnswer;
+}
+
+const usd = (picoUsd: bigint | null): string | null => (picoUsd === null ? null : formatPicoUsd(picoUsd));
+
+const TOKENS = [
+  "prompt_tokens",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "cache_write_1h_tokens",
+  "completion_tokens",
+  "thinking_tokens",
+] as const;
+
+const COMPARED: Columns<ComparedLine> = [
+  ["provider", ({ line }) => line.provider],
+  ["model", ({ line }) => line.name],
+  ["requests", ({ line }) => line.sums.requests],
+  ["unpriced_requests", ({ line }) => line.sums.unpriced],
+  ...TOKENS.map((name) => [name, ({ line }: ComparedLine) => sumsJson(line.sums)[name]] as const),
+  ["cost_usd", ({ compared }) => usd(compared.costPicoUsd)],
+  ["as", ({ row }) => nameOf(row)],
+  ["estimate_usd", ({ compared }) => usd(compared.other.costPicoUsd)],
+  ["unknown", ({ compared }) => compared.other.unknown],
+  ["from", ({ usage }) => usage.period.from],
+  ["to", ({ usage }) => usage.period.to],
+  ["tz", ({ usage }) => usage.tz],
+  ["query", ({ usage }) => usage.query],
+];
+
+const comparedJson = ({ provider, name, versions, sums }: ModelLine, compared: ModelComparison) => ({
+  ...{ provider, model: name, versions, totals: sumsJson(sums) },
+  cost_pico_usd: compared.costPicoUsd?.toString() ?? null,
+  estimate_pico_usd: compared.other.costPicoUsd?.toString() ?? null,
+  difference_pico_usd: compared.differencePicoUsd?.toString() ?? null,
+  unknown: compared.other.unknown,
+  assumed: compared.other.assumed,
+});
+
+const rate = (microUsd: number | null): string | null =>
+  microUsd === null ? null : formatRateText(microUsd);
+
+const RATES: Columns<RateRow> = [
+  ["provider", ({ provider }) => provider],
+  ["model", ({ model }) => model],
+  ["input", ({ rates }) => rate(rates.input)],
+  ["cache_read", ({ rates }) => rate(rates.cacheRead)],
+  ["cache_write", ({ rates }) => rate(rates.cacheWrite)],
+  ["cache_write_1h", ({ rates }) => rate(rates.cacheWrite1h)],
+  ["output", ({ rates }) => rate(rates.output)],
+  ["source", ({ origin, source }) => origin?.name ?? source],
+  ["stated_on", ({ provenanceDate }) => provenanceDate],
+  ["since", ({ effectiveFrom }) => effectiveFrom],
+];
+
+/** The rates of a model in USD per million tokens. */
+const rateJson = (row: RateRow) => Object.fromEntries(RATES.map(([name, read]) => [name, read(row) ?? null]));

@@ -1,0 +1,67 @@
+import { html } from "hono/html";
+import { nameOf } from "../../core/pricing/list-prices.ts";
+import type { RateRow } from "../../core/pricing/rates.ts";
+import { compareOnModel, type ModelComparison } from "../../core/pricing/savings/other-model.ts";
+import { metricOf } from "../../core/pricing/view/usage-sums.ts";
+import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
+import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import { formatChange, renderShortCount, renderUsd } from "../figures.ts";
+import { formatShortUsd } from "../formats.ts";
+import type { Html } from "../html.ts";
+import type { ModelLine } from "./model-lines.ts";
+
+/** Renders what the models of a period would have cost at the rates of another one. It is an estimate. */
+export function renderComparison(lines: readonly ModelLine[], row: RateRow, withoutHref: string): Html {
+  const usage = lines.map((line) => ({ sums: line.sums, isSame: line.row === row }));
+  const { models, known, costPicoUsd, otherPicoUsd } = compareOnModel(usage, row);
+  const name = html`<bdi>${nameOf(row)}</bdi>`;
+  const unknown = models.length - known;
+  return html`<section class="panel" id="comparison" data-live aria-labelledby="comparison-title">
+    <div class="head"><h2 id="comparison-title">Had this period run on ${name}</h2><span class="quiet">estimate</span><a href="${withoutHref}">Close</a></div>
+    <p>${known === 0 ? "For no model can it be told." : html`What cost ${formatShortUsd(costPicoUsd)} at API prices would have cost ${formatShortUsd(otherPicoUsd)}: ${describeDifference(otherPicoUsd - costPicoUsd)}.`}${known === 0 || unknown === 0 ? "" : ` ${formatQuantity(unknown, "model")} cannot be compared and ${unknown === 1 ? "is" : "are"} left out.`}</p>
+    <div class="scroll" tabindex="0" role="region" aria-label="The comparison as a table"><table aria-label="Had this period run on ${nameOf(row)}">
+      <thead><tr><th scope="col">Model</th><th scope="col" class="num desk">Tokens</th><th scope="col" class="num">Cost at API prices</th><th scope="col" class="num">Estimate</th><th scope="col" class="num">Difference</th></tr></thead>
+      <tbody>${lines.map((line, n) => renderCompared(line, models[n]!))}</tbody>
+      <tfoot><tr><th scope="row">Compared</th><td class="num desk"></td><td class="num">${renderUsd(known === 0 ? null : costPicoUsd)}</td><td class="num">${renderUsd(known === 0 ? null : otherPicoUsd)}</td><td class="num">${known === 0 ? UNKNOWN : renderDifference(otherPicoUsd - costPicoUsd)}</td></tr></tfoot>
+    </table></div>
+    <ul class="quiet">${listLimits(models, row).map((limit) => html`<li>${limit}</li>`)}</ul>
+  </section>`;
+}
+
+function renderCompared({ name, provider, sums }: ModelLine, compared: ModelComparison): Html {
+  const { costPicoUsd, other, differencePicoUsd } = compared;
+  const plan = sums.planUsagePicoUsd;
+  return html`<tr><th scope="row" class="name"><bdi>${name}</bdi><span class="sub"><bdi>${provider}</bdi></span></th>
+    <td class="num desk">${renderShortCount(metricOf(sums, "tokens"))}</td>
+    <td class="num">${costPicoUsd === null ? html`<span class="warn">unpriced</span>` : renderUsd(costPicoUsd)}${plan === 0n ? "" : html`<span class="sub">${renderUsd(plan)} of it plan usage</span>`}</td>
+    <td class="num">${renderUsd(other.costPicoUsd)}${other.unknown === null ? "" : html`<span class="sub">${other.unknown}</span>`}</td>
+    <td class="num">${differencePicoUsd === null ? UNKNOWN : renderDifference(differencePicoUsd)}${differencePicoUsd === null || costPicoUsd === null ? "" : html`<span class="sub">${formatChange(costPicoUsd + differencePicoUsd, costPicoUsd)}</span>`}</td></tr>`;
+}
+
+const renderDifference = (picoUsd: bigint): Html =>
+  picoUsd === 0n
+    ? renderUsd(0n)
+    : html`${picoUsd > 0n ? "+" : "−"}${renderUsd(picoUsd > 0n ? picoUsd : -picoUsd)}`;
+
+const describeDifference = (picoUsd: bigint): string =>
+  picoUsd === 0n
+    ? "the same"
+    : `${formatShortUsd(picoUsd > 0n ? picoUsd : -picoUsd)} ${picoUsd > 0n ? "more" : "less"}`;
+
+/** Lists what the estimate does not know. */
+function listLimits(models: readonly ModelComparison[], row: RateRow): string[] {
+  const assumed = new Map(
+    models.flatMap(({ other }) => other.assumed.map(({ kind, counted }) => [kind, counted] as const)),
+  );
+  const above = row.rates.tiers[0]?.aboveTokens;
+  return [
+    "The same numbers of tokens, at this model's prices now. Another model divides text into other tokens and answers at another length.",
+    ...[...assumed].map(([kind, counted]) => `It has no price for ${kind}: they are counted as ${counted}.`),
+    ...(above === undefined
+      ? []
+      : [
+          `Its prices above ${formatCount(above)} input tokens are not applied: sums do not have the length of each request.`,
+        ]),
+    "Fees, such as those of searches, and discounts of service tiers are in the cost and not in the estimate.",
+  ];
+}

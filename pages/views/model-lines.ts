@@ -1,0 +1,79 @@
+import { type ListedModel, nameOf, parseListedModel } from "../../core/pricing/list-prices.ts";
+import type { PriceBook } from "../../core/pricing/price-book.ts";
+import type { RateRow } from "../../core/pricing/rates.ts";
+import { type UsageQuery, withFilter } from "../../core/pricing/view/usage-query.ts";
+import { parseSums, sumOf, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
+import type { Millis } from "../../core/values/time.ts";
+import type { UsageAnswer } from "../../core/wire/usage.ts";
+import type { UsageViewSpec } from "../usage-view.ts";
+
+export const MODELS_VIEW: UsageViewSpec = {
+  path: "/models",
+  defaults: { by: "model", thenBy: "provider", top: 1_000, compare: "none", bucket: "none" },
+  own: { models: ["used", "unused", "unpriced"] },
+  texts: ["q", "as"],
+};
+
+/** The versions of one model of one provider. */
+export interface ModelLine {
+  readonly provider: string;
+  /** The name in the price list, which several versions share. */
+  readonly name: string;
+  /** The price in force now; null if there is none. */
+  readonly row: RateRow | null;
+  readonly versions: string[];
+  sums: UsageSums;
+}
+
+/** Joins the versions of a model that have the same name in the price list. The most expensive is first. */
+export function findModelLines(
+  { rows }: Pick<UsageAnswer, "rows">,
+  book: PriceBook,
+  at: Millis,
+): ModelLine[] {
+  const lines = new Map<string, ModelLine>();
+  for (const row of rows)
+    for (const cell of row.cells) {
+      const [model, provider] = [row.key ?? row.label, cell.key ?? cell.label];
+      const rate = book.find({ provider, model, requestedModel: null, at });
+      const name = rate?.model ?? model;
+      const key = JSON.stringify([provider, name]);
+      const line = lines.get(key) ?? { provider, name, row: rate, versions: [], sums: sumOf([]) };
+      line.versions.push(model);
+      line.sums = sumOf([line.sums, parseSums(cell.totals)]);
+      lines.set(key, line);
+    }
+  return [...lines.values()].sort((one, other) => Number(costOf(other.sums) - costOf(one.sums)));
+}
+
+/** Returns the cost at API prices, whoever paid. */
+export const costOf = (sums: UsageSums): bigint =>
+  sums.spentPicoUsd + sums.planUsagePicoUsd + sums.unknownBillingPicoUsd;
+
+/** Whether a line has a name that contains a text. */
+export const hasText = ({ provider, name, versions }: ModelLine, text: string): boolean =>
+  [name, ...versions].some((each) => `${provider}/${each}`.toLowerCase().includes(text.trim().toLowerCase()));
+
+/** Whether a model has no price, or requests that have none. */
+export const isUnpriced = ({ row, sums }: ModelLine): boolean => row === null || sums.unpriced > 0;
+
+/** Returns the query of the requests of all versions of a model. */
+export function queryOfLine({ provider, versions }: ModelLine, query: UsageQuery): UsageQuery {
+  const first = withFilter(withFilter(query, "provider", provider), "model", versions[0] ?? "");
+  const filters = first.filters.map((filter) =>
+    filter.dimension === "model" && !filter.not ? { ...filter, values: versions } : filter,
+  );
+  return { ...first, filters };
+}
+
+/** Finds the price of the model that a period is compared with: `anthropic/claude-sonnet-4-5`. Null if there is none. */
+export function findOtherModel(name: string | undefined, book: PriceBook, at: Millis): RateRow | null {
+  const listed = name === undefined ? null : parseListedModel(name);
+  return listed === null ? null : book.find({ ...listed, requestedModel: null, at });
+}
+
+/** Whether a model of a price list is that of one of the lines. */
+export function createIsUsed(lines: readonly ModelLine[]): (model: ListedModel) => boolean {
+  const used = new Set(lines.flatMap(({ row }) => (row === null ? [] : [nameOf(row)])));
+  return (model) => used.has(nameOf(model));
+}
