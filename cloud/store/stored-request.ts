@@ -64,7 +64,7 @@ export function createRowConverter(
       reported_cost_source: record.cost_source,
       reported_rates_source: record.rates_source,
     };
-    return Object.assign(row, priceRow(row, book));
+    return Object.assign(row, priceRow(row, requestedAt, book));
   };
 }
 
@@ -76,7 +76,9 @@ export function fillNulls(stored: StoredRequest, sent: StoredRequest, book: Pric
   );
   if (filledColumns.length === 0) return null;
   const filled = { ...stored, ...Object.fromEntries(filledColumns.map((column) => [column, sent[column]])) };
-  return stored.cost_pico_usd === null ? { ...filled, ...priceRow(filled, book) } : filled;
+  return stored.cost_pico_usd === null
+    ? { ...filled, ...priceRow(filled, Date.parse(filled.requested_at), book) }
+    : filled;
 }
 
 /** Whether the kind was sent with another hash than the stored one. It says how its hash was made, so it is not filled in. */
@@ -105,13 +107,13 @@ export function kindOf({
 /** The columns that the cloud computes from the others. */
 type Cost = Pick<StoredRequest, "cost_pico_usd" | "cost_source" | "rates_source">;
 
-function priceRow(row: StoredRequest, book: PriceBook): Cost {
+function priceRow(row: StoredRequest, at: Millis, book: PriceBook): Cost {
   const found = priceUsage(
     {
       provider: row.provider,
       model: row.model,
       requestedModel: row.requested_model,
-      at: Date.parse(row.requested_at),
+      at,
       tokens: {
         promptTokens: row.prompt_tokens,
         cacheReadTokens: row.cache_read_tokens,

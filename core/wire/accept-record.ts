@@ -57,8 +57,10 @@ export function acceptRecord(input: unknown): Readonly<Record<string, unknown>> 
   const record: Record<string, unknown> = { ...TEMPLATE };
   for (const { column, isRequired, check } of FIELDS) {
     const value = stated[column] ?? null;
-    if (value === null ? isRequired : !check(value)) return null;
-    record[column] = value;
+    if (value === null) {
+      if (isRequired) return null;
+    } else if (check(value)) record[column] = value;
+    else return null;
   }
   return record;
 }

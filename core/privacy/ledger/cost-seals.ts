@@ -92,13 +92,20 @@ export function packLeaves(requests: readonly SealedRequest[], sha256: Sha256): 
   return leaves;
 }
 
+const DASH = 0x2d;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+const LETTER_A = 0x61;
+
 function writeId(bytes: Uint8Array, start: number, id: string): void {
   let at = start;
   for (let from = 0; from < id.length; from += 2) {
-    if (id[from] === "-") from += 1;
-    bytes[at++] = Number.parseInt(id.slice(from, from + 2), 16);
+    if (id.charCodeAt(from) === DASH) from += 1;
+    bytes[at++] = (hexDigit(id.charCodeAt(from)) << 4) | hexDigit(id.charCodeAt(from + 1));
   }
 }
+
+const hexDigit = (code: number) => (code <= DIGIT_9 ? code - DIGIT_0 : code - LETTER_A + 10);
 
 /** Returns the requests of a seal. Bytes after the last complete leaf are ignored. */
 export function unpackLeaves(bytes: Uint8Array): readonly CostLeaf[] {
