@@ -273,7 +273,9 @@ function letPass(state: HeldState): boolean {
 /** Returns a function that returns what the request, whose body is complete, can use at most. */
 function boundOf({ link, body }: HeldState, head: RequestHead): () => PassBound {
   const { host, port } = link.target;
-  return () => link.gate.bound({ host, port, head, body: Buffer.concat(body) });
+  const [first] = body;
+  const whole = () => (first !== undefined && body.length === 1 ? first : Buffer.concat(body));
+  return () => link.gate.bound({ host, port, head, body: whole() });
 }
 
 function askNow(state: HeldState, isWhole: boolean): void {

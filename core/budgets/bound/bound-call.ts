@@ -1,10 +1,10 @@
 import { decodeLatin1 } from "../../metering/exchange/bytes.ts";
 import { compileMemberPaths, type PickedMembers, pickMembers } from "../../metering/usage/member-picker.ts";
 import type { MeteredRoute } from "../../metering/usage/route.ts";
-import { PRICE_FACTORS } from "../../pricing/factors.data.ts";
+import { PRICE_FACTORS, type PriceFactor } from "../../pricing/factors.data.ts";
 import { applyFactors } from "../../pricing/factors.ts";
 import type { PriceBook } from "../../pricing/price-book.ts";
-import type { RateRow, TokenRates } from "../../pricing/rates.ts";
+import type { RateRow, ServiceTierRates, TokenRates } from "../../pricing/rates.ts";
 import { USAGE_EXTRAS, type UsageExtraName } from "../../pricing/usage-extras.ts";
 import type { Millis } from "../../values/time.ts";
 import { outputLimitOf } from "./output-limits.ts";
@@ -108,13 +108,25 @@ function boundInput(text: string, bytes: number): number {
 }
 
 function boundOutput(members: PickedMembers | null, model: string | null): number {
-  const numbersOf = (names: readonly string[]) =>
-    names
-      .map((name) => members?.value(name))
-      .filter((value) => typeof value === "number" && value > 0) as number[];
-  const stated = numbersOf(OUTPUT_LIMIT_MEMBERS);
-  const each = stated.length === 0 ? outputLimitOf(model) : Math.ceil(Math.max(...stated));
-  return each * Math.ceil(Math.max(1, ...numbersOf(CHOICE_MEMBERS)));
+  const stated = highestMember(members, OUTPUT_LIMIT_MEMBERS);
+  const each = stated === 0 ? outputLimitOf(model) : Math.ceil(stated);
+  return each * Math.ceil(Math.max(1, highestMember(members, CHOICE_MEMBERS)));
+}
+
+/** Returns the highest of the numbers in these members; 0 if none is positive. */
+function highestMember(members: PickedMembers | null, names: readonly string[]): number {
+  let found = 0;
+  for (const name of names) {
+    const value = members?.value(name);
+    if (typeof value === "number" && value > found) found = value;
+  }
+  return found;
+}
+
+/** The highest rates that may apply to a call. Null: the row has none. */
+interface HighestRates {
+  input: number | null;
+  output: number | null;
 }
 
 /** Returns the cost of all tokens at the highest rates that may apply to them. */
@@ -126,41 +138,51 @@ function boundCost(
   output: number,
 ): bigint | null {
   const { rates } = row;
-  const levels: TokenRates[] = [
-    rates,
-    ...(rates.serviceTiers ? Object.values(rates.serviceTiers) : []),
-  ].flatMap((level) => [level, ...level.tiers.filter(({ aboveTokens }) => input > aboveTokens)]);
-  const inputRate = highest(
-    levels.flatMap(({ input, cacheRead, cacheWrite, cacheWrite1h }) => [
-      input,
-      cacheRead,
-      cacheWrite,
-      cacheWrite1h,
-      // Claude's one-hour writes cost twice the input where the list has no rate for them.
-      input === null ? null : input * 2,
-    ]),
-  );
-  const outputRate = highest([...levels.map((level) => level.output), rates.thinking]);
-  if (inputRate === null || (output > 0 && outputRate === null)) return null;
-  const parts = Object.entries(rates.extras).flatMap(([name, rate]) =>
-    USAGE_EXTRAS[name as UsageExtraName].partOf === null ? [] : [rate],
-  );
-  const medium = highest(parts) ?? 0;
-  const choosesPrice = PRICE_MEMBERS.test(text);
-  const factors = PRICE_FACTORS.filter(
-    ({ provider, when, numerator, denominator }) =>
-      provider === row.provider &&
-      numerator > denominator &&
-      ("extra" in when && when.extra === "regional_endpoint"
-        ? (route.extras?.regional_endpoint ?? 0) > 0
-        : choosesPrice),
-  );
+  const found: HighestRates = { input: null, output: rates.thinking };
+  raiseToLevel(found, rates, input);
+  if (rates.serviceTiers)
+    for (const level of Object.values(rates.serviceTiers)) raiseToLevel(found, level, input);
+  if (found.input === null || (output > 0 && found.output === null)) return null;
+  let medium = 0;
+  for (const [name, rate] of Object.entries(rates.extras))
+    if (USAGE_EXTRAS[name as UsageExtraName].partOf !== null) medium = Math.max(medium, rate);
+  const factors = factorsOf(row.provider, PRICE_MEMBERS.test(text), route.extras?.regional_endpoint ?? 0);
   const costOf = (count: number, rate: number) =>
     BigInt(count) * BigInt(applyFactors(Math.max(rate, medium), factors));
-  return costOf(input, inputRate) + costOf(output, outputRate ?? 0) + BigInt(rates.perRequest ?? 0);
+  return costOf(input, found.input) + costOf(output, found.output ?? 0) + BigInt(rates.perRequest ?? 0);
 }
 
-function highest(rates: readonly (number | null)[]): number | null {
-  const known = rates.filter((rate) => rate !== null);
-  return known.length === 0 ? null : Math.max(...known);
+/** Raises the rates to those of a level, and of its tiers that the input reaches. */
+function raiseToLevel(highest: HighestRates, level: ServiceTierRates, input: number): void {
+  raiseToRates(highest, level);
+  for (const tier of level.tiers) if (input > tier.aboveTokens) raiseToRates(highest, tier);
+}
+
+function raiseToRates(highest: HighestRates, rates: TokenRates): void {
+  const { input, cacheRead, cacheWrite, cacheWrite1h, output } = rates;
+  // Claude's one-hour writes cost twice the input where the list has no rate for them.
+  const doubled = input === null ? null : input * 2;
+  highest.input = higher(higher(higher(higher(highest.input, cacheRead), cacheWrite), cacheWrite1h), doubled);
+  highest.output = higher(highest.output, output);
+}
+
+const higher = (one: number | null, other: number | null): number | null =>
+  one === null || (other !== null && other > one) ? other : one;
+
+const NO_FACTORS: readonly PriceFactor[] = [];
+
+/** Returns the factors that may raise the price. */
+function factorsOf(
+  ofProvider: string,
+  choosesPrice: boolean,
+  regionalEndpoints: number,
+): readonly PriceFactor[] {
+  // Most calls choose no price.
+  if (!choosesPrice && regionalEndpoints === 0) return NO_FACTORS;
+  return PRICE_FACTORS.filter(
+    ({ provider, when, numerator, denominator }) =>
+      provider === ofProvider &&
+      numerator > denominator &&
+      ("extra" in when && when.extra === "regional_endpoint" ? regionalEndpoints > 0 : choosesPrice),
+  );
 }
