@@ -43,9 +43,11 @@ for (const [name, open] of Object.entries(memories))
     }
     const { memory } = opened;
     const counts = createPassCounts(memory);
+    /** On a clock by which each room is too old for the next call. */
+    let nowMs = 0;
     const begin = () => {
       counts.reset();
-      return createPasses(memory);
+      return createPasses(memory, () => nowMs++);
     };
 
     it("are as many as there is room for calls, and are numbered from 1", () => {
@@ -107,6 +109,39 @@ for (const [name, open] of Object.entries(memories))
       assert.equal(passes.begin(callOf()), null);
       counts.counted([1]);
       assert.equal(passes.begin(callOf()), 2);
+    });
+
+    it("use a room for a millisecond, unless it is used up or a decision was made", () => {
+      counts.reset();
+      let atMs = 5;
+      const passes = createPasses(memory, () => atMs);
+      counts.setRoom({ ...UNLIMITED, microUsd: 10 });
+      assert.equal(passes.begin(costing(1)), 1);
+      counts.setRoom({ ...UNLIMITED, calls: 0 });
+      assert.equal(passes.begin(costing(1)), 2, "it was read in this millisecond");
+      atMs += 1;
+      assert.equal(passes.begin(costing(1)), null);
+      counts.setRoom({ ...UNLIMITED, microUsd: 10 });
+      assert.equal(passes.begin(costing(9)), 3);
+      counts.counted([1, 2]);
+      assert.equal(passes.begin(costing(0)), 4, "without those that were counted there is room");
+      const answered = passes.wait(() => ({ microUsd: 0, tokens: null }));
+      counts.setRoom({ ...UNLIMITED, microUsd: 1 });
+      answered();
+      assert.equal(passes.begin(costing(0)), null, "the room contains the call that was decided on");
+    });
+
+    it("find those that were counted where the numbers begin again at the first slot", () => {
+      const passes = begin();
+      counts.setRoom(UNLIMITED);
+      for (let pass = 1; pass <= MAX_PASSES - 2; pass += 1) passes.begin(callOf());
+      counts.counted(Array.from({ length: MAX_PASSES - 3 }, (_, index) => index + 1));
+      for (let pass = 0; pass < 5; pass += 1) passes.begin(callOf());
+      assert.equal(passes.uncounted().length, 6);
+      counts.counted([MAX_PASSES - 1, MAX_PASSES + 1]);
+      assert.equal(passes.uncounted().length, 4);
+      counts.counted([MAX_PASSES - 2, MAX_PASSES, MAX_PASSES + 2, MAX_PASSES + 3]);
+      assert.equal(passes.uncounted().length, 0);
     });
 
     it("close", () => opened.close());
