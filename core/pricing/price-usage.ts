@@ -311,7 +311,6 @@ function addTokens(bill: Bill, pricing: Pricing, portion: TierPortion): void {
   const input = rateOf("input", row, tier);
   const output = rateOf("output", row, tier);
   const write = rateOf("cacheWrite", row, tier) ?? input;
-  const write1h = rateOf("cacheWrite1h", row, tier) ?? oneHourWrite(row, input) ?? write;
   const written1h = Math.min(tokens.cacheWrite1hTokens, tokens.cacheWriteTokens);
   const add = (
     label: string,
@@ -320,6 +319,7 @@ function addTokens(bill: Bill, pricing: Pricing, portion: TierPortion): void {
     listRate: number | null,
     by = factors,
   ): void => {
+    if (quantity === 0) return;
     const stated = serviceRate(service, name, tier);
     if (service !== null && stated === null && quantity > 0) bill.reason ??= service.unknown;
     addLine(
@@ -338,7 +338,10 @@ function addTokens(bill: Bill, pricing: Pricing, portion: TierPortion): void {
     readFactors,
   );
   add("cache write", "cacheWrite", tokens.cacheWriteTokens - written1h, write);
-  add("cache write 1h", "cacheWrite1h", written1h, write1h);
+  if (written1h !== 0) {
+    const write1h = rateOf("cacheWrite1h", row, tier) ?? oneHourWrite(row, input) ?? write;
+    add("cache write 1h", "cacheWrite1h", written1h, write1h);
+  }
   add("output", "output", tokens.completionTokens, output);
   add("thinking", "output", tokens.thinkingTokens, besides.thinking ?? output);
 }
