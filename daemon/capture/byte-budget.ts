@@ -44,22 +44,19 @@ export interface BudgetShare extends ByteQuota {
 
 export function openBudgetShare(budget: ByteBudget): BudgetShare {
   let heldBytes = 0;
-  let wasRefused = false;
   let isClosed = false;
-  return {
-    get wasRefused() {
-      return wasRefused;
-    },
-    take(bytes) {
+  const share = {
+    wasRefused: false,
+    take(bytes: number) {
       if (isClosed) return false;
       if (!budget.take(bytes)) {
-        wasRefused = true;
+        share.wasRefused = true;
         return false;
       }
       heldBytes += bytes;
       return true;
     },
-    release(bytes) {
+    release(bytes: number) {
       if (isClosed) return;
       heldBytes -= bytes;
       budget.release(bytes);
@@ -70,4 +67,5 @@ export function openBudgetShare(budget: ByteBudget): BudgetShare {
       heldBytes = 0;
     },
   };
+  return share;
 }

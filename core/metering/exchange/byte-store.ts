@@ -29,7 +29,6 @@ const MAX_GROWTH_BYTES = 1024 * 1024;
 /** Creates an empty store. It allocates on the first append and frees large buffers when cleared. */
 export function createByteStore(quota: ByteQuota | null = null): ByteStore {
   let buffer = new Uint8Array(0);
-  let length = 0;
   /** The part of the buffer that the quota counts. */
   let reserved = 0;
   const reserve = (size: number): boolean => {
@@ -38,11 +37,10 @@ export function createByteStore(quota: ByteQuota | null = null): ByteStore {
     reserved = size;
     return true;
   };
-  return {
-    get length() {
-      return length;
-    },
-    append(bytes, from, to) {
+  const store = {
+    length: 0,
+    append(bytes: Uint8Array, from: number, to: number) {
+      const { length } = store;
       const needed = length + to - from;
       if (needed > buffer.length) {
         const size = Math.max(needed, buffer.length + Math.min(buffer.length, MAX_GROWTH_BYTES), 256);
@@ -52,15 +50,16 @@ export function createByteStore(quota: ByteQuota | null = null): ByteStore {
         buffer = grown;
       }
       buffer.set(bytes.subarray(from, to), length);
-      length = needed;
+      store.length = needed;
       return true;
     },
-    view: () => buffer.subarray(0, length),
+    view: () => buffer.subarray(0, store.length),
     clear() {
       if (buffer.length > KEPT_BYTES) buffer = new Uint8Array(0);
       quota?.release(reserved);
       reserved = 0;
-      length = 0;
+      store.length = 0;
     },
   };
+  return store;
 }

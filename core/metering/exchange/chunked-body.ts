@@ -11,7 +11,7 @@ export interface ChunkedBody {
   /** `open` until the body ends, `ended` after the trailers, or the reason why the body is unreadable. */
   readonly outcome: "open" | "ended" | UnreadableReason;
   /** Whether another chunk can be inserted here: nothing was read yet, or the last byte ended a chunk. */
-  readonly isBetweenChunks: boolean;
+  isBetweenChunks(): boolean;
 }
 
 /**
@@ -38,21 +38,22 @@ type Place =
 
 /** Creates a reader of one chunked body. `onData` receives the payload as views that are valid only during the call. */
 export function createChunkedBody(onData: (bytes: Uint8Array) => void): ChunkedBody {
-  const state: ChunkState = { onData, place: "size", outcome: "open", remaining: 0, digits: 0, lineBytes: 0 };
-  return {
-    get outcome() {
-      return state.outcome;
-    },
-    get isBetweenChunks() {
-      return state.outcome === "open" && state.place === "size" && state.digits === 0;
-    },
+  const state: ChunkState = {
+    onData,
+    place: "size",
+    outcome: "open",
+    remaining: 0,
+    digits: 0,
+    lineBytes: 0,
+    isBetweenChunks: () => state.outcome === "open" && state.place === "size" && state.digits === 0,
     read: (bytes, from) => readBytes(state, bytes, from),
   };
+  return state;
 }
 
 type Outcome = ChunkedBody["outcome"];
 
-interface ChunkState {
+interface ChunkState extends ChunkedBody {
   readonly onData: (bytes: Uint8Array) => void;
   place: Place;
   outcome: Outcome;

@@ -304,7 +304,7 @@ function readChunks(state: EngineState, bytes: Uint8Array, from: number, body: C
 
 function insertion({ phase, chunked }: EngineState): "chunk" | "bytes" | null {
   if (phase === "until_close") return "bytes";
-  return phase === "chunked" && chunked?.isBetweenChunks === true ? "chunk" : null;
+  return phase === "chunked" && chunked?.isBetweenChunks() === true ? "chunk" : null;
 }
 
 function finish(state: EngineState, complete: boolean): void {

@@ -83,10 +83,10 @@ describe("createChunkedBody()", () => {
 
   it("knows where another chunk can be inserted", () => {
     const body = createChunkedBody(() => {});
-    const places = [body.isBetweenChunks];
+    const places = [body.isBetweenChunks()];
     for (const byte of singleBytes(latin1Bytes("1;a\r\nx\r\n0\r\n\r\n"))) {
       body.read(byte, 0);
-      places.push(body.isBetweenChunks);
+      places.push(body.isBetweenChunks());
     }
     const at = places.flatMap((isBetween, index) => (isBetween ? [index] : []));
     assert.deepEqual(at, [0, "1;a\r\nx\r\n".length]);
@@ -95,6 +95,6 @@ describe("createChunkedBody()", () => {
   it("allows no chunk in a body that is unreadable", () => {
     const body = createChunkedBody(() => {});
     body.read(latin1Bytes("g"), 0);
-    assert.deepEqual([body.outcome, body.isBetweenChunks], ["bad_chunk_size", false]);
+    assert.deepEqual([body.outcome, body.isBetweenChunks()], ["bad_chunk_size", false]);
   });
 });
