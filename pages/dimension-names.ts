@@ -34,4 +34,5 @@ export const nameFilterValue = (
 ): string => (value === "" ? describeMissing(name as UsageDimension) : (nameOf(name, value) ?? value));
 
 /** Returns the name of a filter in a heading or a menu. */
-export const filterName = (name: string): string => DIMENSION_NAMES[name as UsageDimension] ?? name;
+export const filterName = (name: string): string =>
+  name === "host" ? "Host" : (DIMENSION_NAMES[name as UsageDimension] ?? name);

@@ -1,8 +1,8 @@
 import type { SavedViewPage } from "../core/wire/saved-views.ts";
 import type { UsageDimension } from "../core/wire/usage.ts";
 import { readUsageView, type UsageViewSpec, usageHref } from "./usage-view.ts";
-import { readView, type ViewSpec, viewHref } from "./view.ts";
-import { COVERAGE_VIEW } from "./views/coverage.ts";
+import { viewHref } from "./view.ts";
+import { readCoverageView, WORKSPACE_COVERAGE } from "./views/coverage.ts";
 import { EXPLORE_VIEW } from "./views/explore-view.ts";
 import { MODELS_VIEW } from "./views/model-lines.ts";
 import { OVERVIEW_VIEW } from "./views/overview.ts";
@@ -28,13 +28,6 @@ const ofUsage =
     return toQuery(usageHref(view), view.notices);
   };
 
-const ofList =
-  (spec: ViewSpec): ReadSaved =>
-  (parameters) => {
-    const view = readView(spec, parameters);
-    return toQuery(viewHref(view), view.notices);
-  };
-
 const PAGES: Readonly<Record<SavedViewPage, ReadSaved>> = {
   "/": ofUsage(OVERVIEW_VIEW),
   "/explore": ofUsage(EXPLORE_VIEW),
@@ -50,7 +43,10 @@ const PAGES: Readonly<Record<SavedViewPage, ReadSaved>> = {
     const view = readSessionsView(sessionsSpec(dimensions), parameters);
     return toQuery(viewHref(view), view.notices);
   },
-  "/coverage": ofList(COVERAGE_VIEW),
+  "/coverage": (parameters) => {
+    const view = readCoverageView(WORKSPACE_COVERAGE, parameters);
+    return toQuery(viewHref(view), view.notices);
+  },
 };
 
 /**

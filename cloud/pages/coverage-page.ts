@@ -1,4 +1,5 @@
 import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
+import { passes } from "../../core/metering/coverage/coverage-filter.ts";
 import type { CoverageKind, CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import { measureStoppedMs } from "../../core/metering/coverage/running-times.ts";
@@ -12,17 +13,21 @@ import { coverageCsv } from "../../pages/coverage-file.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { CSV_TYPE, fileFormatOf } from "../../pages/page-file.ts";
 import { readPagePeriod } from "../../pages/page-period.ts";
-import { filesOf, readView } from "../../pages/view.ts";
+import { filesOf, viewParameters } from "../../pages/view.ts";
 import {
-  COVERAGE_VIEW,
   type CoverageAnswer,
   type CoverageRow,
   type CoverageTask,
+  isFilterKind,
   MAX_ROWS,
+  readCoverageView,
   renderCoverage,
+  WORKSPACE_COVERAGE,
 } from "../../pages/views/coverage.ts";
+import { readSelection, withShare } from "../routes/daemon/coverage.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
 import {
+  type CoverageSelection,
   type KindCount,
   type MachineSums,
   permilleOf,
@@ -49,13 +54,15 @@ const MAX_MACHINES = 50;
  */
 export async function showCoverage(call: PageCall): Promise<PageAnswer> {
   const { place, workspace, context, parameters } = call;
-  const view = readView(COVERAGE_VIEW, call.parameters, place.base);
+  const view = readCoverageView(WORKSPACE_COVERAGE, call.parameters, place.base);
+  const selection = readSelection(viewParameters(view));
   const period = readPagePeriod(view, place, retentionFloor("overview", reachOf(workspace, place.now)));
   const query = new URLSearchParams({
     from: formatInstant(period.from),
     to: formatInstant(period.to),
     tz: place.zone,
   });
+  for (const { name, value, excludes } of view.filters) query.append(excludes ? `${name}.not` : name, value);
   const path = `${PATH}?${query}`;
   const format = fileFormatOf(parameters);
   if (format !== null) context.header("content-disposition", `attachment; filename="coverage.${format}"`);
@@ -63,7 +70,7 @@ export async function showCoverage(call: PageCall): Promise<PageAnswer> {
     const answer = await readRoute(call, path, coverageSchema);
     return answer.ok ? context.json(answer.value) : answer.refusal;
   }
-  const answer = await readAnswer(call, period, period.words);
+  const answer = await readAnswer(call, period, period.words, selection);
   if (format === "csv")
     return context.body(coverageCsv(answer, place.zone), 200, { "content-type": CSV_TYPE });
   return {
@@ -80,20 +87,31 @@ async function readAnswer(
   { env: { parts }, workspace: { workspaceId }, place }: PageCall,
   { from, to }: Span,
   periodWords: string,
+  selection: CoverageSelection,
 ): Promise<CoverageAnswer> {
   const span = { from, to };
   const zone = findZone(place.zone);
   if (zone === null) throw new Error(`the runtime does not know the zone ${place.zone}`);
   const buckets = cutCoverageTime(span, zone);
-  const calls = await sumCoverageBuckets(parts.db, workspaceId, buckets);
-  const { sums, counts, shared, stopped } = await inReadScope(parts.db, { workspaceId }, async (trx) => ({
-    sums: await readMachineSums(trx, workspaceId, span),
-    counts: await readCounts(trx, workspaceId, span),
-    shared: await readSharedStops(trx, workspaceId, span),
-    stopped: await readStops(trx, workspaceId, span, MAX_ROWS),
+  const calls = await sumCoverageBuckets(parts.db, workspaceId, buckets, selection);
+  const { all, counts, shared, stopped } = await inReadScope(parts.db, { workspaceId }, async (trx) => ({
+    all: await readMachineSums(trx, workspaceId, span, { machines: null, kinds: selection.kinds }),
+    counts: await readCounts(trx, workspaceId, span, { machines: selection.machines, kinds: null }),
+    shared: await readSharedStops(trx, workspaceId, span, selection.machines),
+    stopped: await readStops(trx, workspaceId, span, MAX_ROWS, selection.machines),
   }));
-  const machines = sums.map((each) => ({ ...each, counts: counts.get(each.machineId) ?? [] }));
-  const { metered, seen, permille, unknown_machines: unknownMachines } = sumMachines(sums);
+  const sums = all.filter(({ machineId }) => passes(selection.machines, machineId));
+  const isSelected = ({ kind }: KindCount) => passes(selection.kinds, kind);
+  const machines = sums.map((each) => ({
+    ...each,
+    counts: (counts.get(each.machineId) ?? []).filter(isSelected),
+  }));
+  const {
+    metered,
+    seen,
+    permille,
+    unknown_machines: unknownMachines,
+  } = withShare(sumMachines(sums), selection);
   const stoppedMs = shared === null || unknownMachines > 0 ? [] : measureStoppedMs(shared, buckets);
   const listed = sums.toSorted(byUrgency).slice(0, MAX_MACHINES);
   return {
@@ -106,7 +124,7 @@ async function readAnswer(
     unknownMachines,
     machines: listed.map((machine) => ({
       ...machine,
-      permille: permilleOf(machine.metered, machine.seen),
+      permille: selection.kinds === null ? permilleOf(machine.metered, machine.seen) : null,
     })),
     ...(listed.length < sums.length && {
       moreMachines: { count: sums.length - listed.length, href: `${place.base}/machines` },
@@ -114,9 +132,30 @@ async function readAnswer(
     gaps: listGaps(machines),
     stopped,
     tasks: machines.flatMap(listTasks),
+    ...listChoices(all, counts),
+    isOfKinds: selection.kinds !== null,
     periodWords,
     cloud: null,
     restCommand: null,
+  };
+}
+
+/** The most machines of a menu. */
+const MAX_CHOICES = 100;
+
+/** Lists the values of the filters, and the names of machines. */
+function listChoices(
+  machines: readonly MachineSums[],
+  counts: ReadonlyMap<string, readonly KindCount[]>,
+): Pick<CoverageAnswer, "choices" | "nameOf"> {
+  const kinds = new Set([...counts.values()].flatMap((own) => own.map(({ kind }) => kind as CoverageKind)));
+  const names = new Map(machines.map(({ machineId, name }) => [machineId, name]));
+  return {
+    choices: {
+      machine: machines.slice(0, MAX_CHOICES).map(({ machineId }) => machineId),
+      kind: ["metered", ...[...kinds].filter(isFilterKind).sort()],
+    },
+    nameOf: (name, value) => (name === "machine" ? (names.get(value) ?? null) : null),
   };
 }
 

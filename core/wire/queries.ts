@@ -31,8 +31,14 @@ const bodyVersion = maybe(
 /** The query of `…/overview` and `…/optimisation`. */
 export const periodQuerySchema = v.object({ from: edge, to: edge });
 
-/** The query of `…/coverage`: a period, and the zone of its days. */
-export const coverageQuerySchema = v.object({ from: edge, to: edge, tz: maybe(text(64)) });
+/** The query of `…/coverage`: a period, the zone of its days, and filters. They may repeat, and exclude (`kind.not`). */
+export const coverageQuerySchema = v.object({
+  from: edge,
+  to: edge,
+  tz: maybe(text(64)),
+  machine: maybe(identifier),
+  kind: maybe(text(64)),
+});
 
 /** The dimensions of analytics. The last four are those of sessions, and of Git: they are null in records of older daemons. */
 export const ANALYTICS_DIMENSIONS = [

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { coverageJson } from "../../pages/coverage-file.ts";
 import { privacyJson } from "../../pages/privacy-file.ts";
 import { localZone } from "../page/page-period.ts";
-import { readCoverageAnswer } from "../page/read-coverage.ts";
+import { readCoverageAnswer, readCoverageFilters } from "../page/read-coverage.ts";
 import { readPrivacy } from "../page/read-privacy.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { problem } from "./problem.ts";
@@ -13,7 +13,8 @@ export async function getCoverage(ports: ApiPorts, context: Context): Promise<Re
   const { from, to } = context.req.query();
   const period = readPeriod({ from, to }, ports.clock.now());
   if (!period.ok) return problem(context, 400, period.code, period.detail);
-  return context.json(coverageJson(await readCoverageAnswer(ports, period), localZone()));
+  const filters = readCoverageFilters(new URL(context.req.url).searchParams);
+  return context.json(coverageJson(await readCoverageAnswer(ports, period, filters), localZone()));
 }
 
 /** Answers with what left this machine, as far as the log of what was sent goes back. */

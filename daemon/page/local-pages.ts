@@ -18,7 +18,7 @@ import { USAGE_PAGES, usageFiles } from "../../pages/usage-pages.ts";
 import { usageHref } from "../../pages/usage-view.ts";
 import { filesOf, viewHref, viewParameters } from "../../pages/view.ts";
 import { type BudgetLines, renderBudgetPanel, renderBudgetsNow } from "../../pages/views/budgets.ts";
-import { COVERAGE_VIEW, renderCoverage } from "../../pages/views/coverage.ts";
+import { readCoverageView, renderCoverage } from "../../pages/views/coverage.ts";
 import { renderLimits } from "../../pages/views/limits.ts";
 import { readNowView, renderNow } from "../../pages/views/now.ts";
 import { renderPrivacy } from "../../pages/views/privacy.ts";
@@ -34,7 +34,12 @@ import { budgetViews } from "../budgets/budget-views.ts";
 import { readLimitViews } from "../limits/limit-views.ts";
 import { nextListCursor } from "../store/list-cursor.ts";
 import { readLocalPeriod } from "./page-period.ts";
-import { readCoverageAnswer } from "./read-coverage.ts";
+import {
+  LOCAL_COVERAGE,
+  printCoverageFilters,
+  readCoverageAnswer,
+  readCoverageFilters,
+} from "./read-coverage.ts";
 import { readNow } from "./read-now.ts";
 import { readPrivacy } from "./read-privacy.ts";
 import {
@@ -53,7 +58,6 @@ import {
   showNotFound,
   showPage,
   toolsOf,
-  viewOf,
 } from "./show-page.ts";
 import { answerStatement } from "./statement.ts";
 import { showUsagePage } from "./usage-pages.ts";
@@ -229,9 +233,10 @@ function readBudgetLines({ budgets }: ApiPorts, now: number): BudgetLines {
 }
 
 async function showCoverage(ports: ApiPorts, context: Context) {
-  const view = viewOf(context, COVERAGE_VIEW);
+  const view = readCoverageView(LOCAL_COVERAGE, parametersOf(context));
   const period = readLocalPeriod(view, ports.clock.now());
-  const answer = await readCoverageAnswer(ports, period);
+  const filters = readCoverageFilters(viewParameters(view));
+  const answer = await readCoverageAnswer(ports, period, filters);
   const { zone } = placeOf(ports);
   const format = fileFormatOf(parametersOf(context));
   if (format !== null) {
@@ -243,10 +248,15 @@ async function showCoverage(ports: ApiPorts, context: Context) {
     path: "/coverage",
     controls: renderPeriods(view, placeOf(ports)),
     main: renderCoverage(answer, view, placeOf(ports)),
-    tools: toolsOf(context, `/v1/coverage?${periodParameters(period)}`, {
-      ...filesOf(view),
-      hasChart: true,
-      command: `meter coverage ${periodOptions(period)}`,
-    }),
+    tools: toolsOf(
+      context,
+      `/v1/coverage?${[periodParameters(period), printCoverageFilters(filters)].filter((part) => part !== "").join("&")}`,
+      {
+        ...filesOf(view),
+        hasChart: true,
+        // The command has no filters.
+        ...(view.filters.length === 0 && { command: `meter coverage ${periodOptions(period)}` }),
+      },
+    ),
   });
 }

@@ -1,7 +1,13 @@
 import type { Banner } from "../../core/delivery/banner/status-banner.ts";
 import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
+import {
+  passes,
+  printValueFilter,
+  readValueFilter,
+  type ValueFilter,
+} from "../../core/metering/coverage/coverage-filter.ts";
 import type { CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
-import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
+import { type CoverageSummary, summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import { measureStoppedMs, type RunningTime } from "../../core/metering/coverage/running-times.ts";
 import {
   addProviderCommand,
@@ -12,7 +18,13 @@ import {
 import { describeDistrust } from "../../core/operations/doctor/trust-advice.ts";
 import { cutCoverageTime } from "../../core/pricing/view/time-buckets.ts";
 import { findZone } from "../../core/values/zone.ts";
-import type { CoverageAnswer, CoverageBucket, CoverageTask } from "../../pages/views/coverage.ts";
+import {
+  type CoverageAnswer,
+  type CoverageBucket,
+  type CoverageTask,
+  coverageSpec,
+  isFilterKind,
+} from "../../pages/views/coverage.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { readStopped } from "../api/read-usage.ts";
 import { localZone } from "./page-period.ts";
@@ -20,14 +32,37 @@ import { localZone } from "./page-period.ts";
 /** The certificate's file if the daemon does not know another one. */
 const DEFAULT_AUTHORITY_FILE = "<meter_home>/ca/ca.pem";
 
+/** The page of a machine's coverage. */
+export const LOCAL_COVERAGE = coverageSpec(["host", "kind"]);
+
+/** Which counters are read. A host that is not known is the empty text. */
+export interface CoverageFilters {
+  readonly hosts: ValueFilter | null;
+  readonly kinds: ValueFilter | null;
+}
+
+/** Reads the filters of an address. */
+export const readCoverageFilters = (parameters: URLSearchParams): CoverageFilters => ({
+  hosts: readValueFilter(parameters, "host"),
+  kinds: readValueFilter(parameters, "kind"),
+});
+
+/** Prints filters as parameters of an address. */
+export const printCoverageFilters = ({ hosts, kinds }: CoverageFilters): string =>
+  `${new URLSearchParams([...printValueFilter("host", hosts), ...printValueFilter("kind", kinds)])}`;
+
 /** Reads what was metered in a period and what was missed. `words` are the period's. */
 export async function readCoverageAnswer(
   ports: ApiPorts,
   { from, to, words = "" }: RunningTime & { readonly words?: string },
+  filters: CoverageFilters = { hosts: null, kinds: null },
 ): Promise<CoverageAnswer> {
   const { store } = ports;
   const stopped = readStopped(ports, { from, to });
-  const summary = summariseCoverage(store.coverage.read({ from, to }));
+  const totals = store.coverage.read({ from, to });
+  const isSelected = ({ host, kind }: Pick<CoverageTotal, "host" | "kind">) =>
+    passes(filters.hosts, host ?? "") && passes(filters.kinds, kind);
+  const summary = summariseKinds(totals.filter(isSelected), filters);
   const { unlisted, added } = splitAddedHosts(summary.unlisted, ports.isKnownHost ?? (() => false));
   const tasks: CoverageTask[] = [
     ...(ports.status().proxy.distrusting_programs ?? []).map((program) => ({
@@ -43,18 +78,31 @@ export async function readCoverageAnswer(
   ];
   return {
     summary,
-    buckets: readBuckets(ports, { from, to }, stopped),
-    gaps: store.coverage.readGaps(coverageGapKinds, { from, to }),
+    buckets: readBuckets(ports, { from, to }, stopped, filters),
+    gaps: store.coverage.readGaps(coverageGapKinds, { from, to }).filter(isSelected),
     stopped: {
       times: stopped?.length ?? 0,
       totalMs: stopped?.reduce((sum, each) => sum + (each.to - each.from), 0) ?? 0,
       latest: stopped?.toReversed() ?? [],
     },
     tasks,
+    choices: {
+      host: distinct(totals.flatMap(({ host }) => (host === null ? [] : [host]))),
+      kind: distinct(totals.map(({ kind }) => kind)).filter(isFilterKind),
+    },
+    isOfKinds: filters.kinds !== null,
     periodWords: words,
     cloud: await readCloud(ports),
     restCommand: "meter coverage",
   };
+}
+
+const distinct = <Value extends string>(values: readonly Value[]): Value[] => [...new Set(values)].sort();
+
+/** Sums counters up. A part of the kinds has no share that was metered. */
+function summariseKinds(totals: readonly CoverageTotal[], { kinds }: CoverageFilters): CoverageSummary {
+  const summary = summariseCoverage(totals);
+  return kinds === null ? summary : { ...summary, permille: null };
 }
 
 /** Adds the calls of a period up by time. */
@@ -62,13 +110,15 @@ function readBuckets(
   { store }: ApiPorts,
   period: RunningTime,
   stopped: readonly RunningTime[] | null,
+  { hosts, kinds }: CoverageFilters,
 ): readonly CoverageBucket[] {
   const zone = findZone(localZone()) ?? findZone("UTC");
   const times = zone === null ? [] : cutCoverageTime(period, zone);
   const stoppedMs = stopped === null ? [] : measureStoppedMs(stopped, times);
   const counts = times.map((): CoverageTotal[] => []);
   let bucket = 0;
-  for (const { at, kind, count } of store.coverage.readTimes(period)) {
+  for (const { at, kind, count } of store.coverage.readTimes(period, hosts)) {
+    if (!passes(kinds, kind)) continue;
     while (at >= (times[bucket]?.to ?? at + 1)) bucket += 1;
     counts[bucket]?.push({ host: null, kind, count });
   }

@@ -1,3 +1,4 @@
+import type { ValueFilter } from "../../core/metering/coverage/coverage-filter.ts";
 import type {
   CoverageGap,
   CoverageKind,
@@ -89,7 +90,7 @@ export function createCoverageStore(
 
     readGaps: (kinds, period) => state.snapshot(() => readGaps(state, kinds, period)),
 
-    readTimes: (period) => state.snapshot(() => readTimes(state, period)),
+    readTimes: (period, hosts = null) => state.snapshot(() => readTimes(state, period, hosts)),
 
     readHours: (from, maxHours) => readHours(state, from, maxHours),
 
@@ -145,21 +146,24 @@ function daysWithin(state: SqliteConnection, from: Millis, to: Millis): SummedDa
 }
 
 /** Sums a period by time and kind: days whose sums are stored, and the slots between them. */
-function readTimes(state: SqliteConnection, period: Period): TimedCoverage[] {
+function readTimes(state: SqliteConnection, period: Period, hosts: ValueFilter | null): TimedCoverage[] {
   const [from, to] = boundsOf(period);
+  const named = hosts?.values ?? [];
+  const ofHosts =
+    hosts === null ? "" : ` AND host ${hosts.not ? "NOT IN" : "IN"} (${named.map(() => "?").join(", ")})`;
   const days = daysWithin(state, from, to);
   const slots = state.prepare<TimedCoverage>(
     `SELECT slot AS at, kind, sum(count) AS count FROM coverage
-     WHERE slot >= ? AND slot < ? GROUP BY slot, kind`,
+     WHERE slot >= ? AND slot < ?${ofHosts} GROUP BY slot, kind`,
   );
   return [
     ...readSummedRows<TimedCoverage>(
       state,
       `SELECT day_from AS at, kind, sum(count) AS count FROM coverage_days
-       WHERE day_from >= ? AND day_from < ? GROUP BY day_from, kind`,
-      [days[0]?.day_from ?? 0, days.at(-1)?.day_to ?? 0],
+       WHERE day_from >= ? AND day_from < ?${ofHosts} GROUP BY day_from, kind`,
+      [days[0]?.day_from ?? 0, days.at(-1)?.day_to ?? 0, ...named],
     ),
-    ...gapsBetween(days, from, to).flatMap((gap) => slots.all(gap)),
+    ...gapsBetween(days, from, to).flatMap((gap) => slots.all([...gap, ...named])),
   ]
     .map(({ at, kind, count }) => ({ at, kind, count }))
     .sort((one, other) => one.at - other.at || byText(one.kind, other.kind));

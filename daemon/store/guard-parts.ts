@@ -105,7 +105,7 @@ function guardCoverage(part: () => CoverageStore, guard: Guard): CoverageStore {
     add: (counts) => guard(() => part().add(counts)),
     read: (period) => guard(() => part().read(period)),
     readGaps: (kinds, period) => guard(() => part().readGaps(kinds, period)),
-    readTimes: (period) => guard(() => part().readTimes(period)),
+    readTimes: (period, hosts) => guard(() => part().readTimes(period, hosts)),
     readHours: (from, maxHours) => guard(() => part().readHours(from, maxHours)),
     saveRun: (run) => guard(() => part().saveRun(run)),
     readRuns: (period) => guard(() => part().readRuns(period)),

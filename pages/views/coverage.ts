@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { adviseOnCoverage } from "../../core/metering/coverage/coverage-advice.ts";
+import { adviseOnCoverage, coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
 import type { CoverageGap, CoverageKind } from "../../core/metering/coverage/coverage-kinds.ts";
 import {
   type CoverageSummary,
@@ -12,20 +12,43 @@ import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { type Bar, renderBars } from "../chart/bars.ts";
 import { describeGap } from "../coverage-figure.ts";
+import { filterName } from "../dimension-names.ts";
 import { formatSpan } from "../figures.ts";
-import { PERIOD_VALUES, renderViewNotices } from "../filters.ts";
+import { readFormParameters, renderKept, renderSelect } from "../filter-form.ts";
+import { type NameOfValue, PERIOD_VALUES, renderChips, renderViewNotices } from "../filters.ts";
 import { formatPermille, formatShortCount, shortenDate } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
+import { pageHref } from "../page-place.ts";
 import { type PageClock, renderTime } from "../times.ts";
 import { renderCommand } from "../tools.ts";
-import { type View, type ViewSpec, viewHref } from "../view.ts";
+import { readView, type View, type ViewSpec, viewHref } from "../view.ts";
 
-export const COVERAGE_VIEW: ViewSpec = {
+/** A page of coverage, with the filters that its host has. */
+export const coverageSpec = (filters: readonly string[]): ViewSpec => ({
   path: "/coverage",
   keys: { period: PERIOD_VALUES, from: [], to: [] },
-  filters: [],
-};
+  filters,
+  areUsage: true,
+});
+
+/** The page without filters: those of other pages have other values. */
+export const COVERAGE_VIEW = coverageSpec([]);
+
+/** The page of a workspace, which does not receive the hosts. */
+export const WORKSPACE_COVERAGE = coverageSpec(["machine", "kind"]);
+
+/** Reads the page's state from the parameters of an address. */
+export const readCoverageView = (spec: ViewSpec, parameters: URLSearchParams, base = ""): View =>
+  readView(spec, readFormParameters(parameters), base);
+
+/** Whether the calls of a kind can be selected: those that were metered, or missed. */
+export const isFilterKind = (kind: CoverageKind): boolean =>
+  kind === "metered" || coverageGapKinds.includes(kind);
+
+/** Names a kind without a number before it. */
+const nameKind = (kind: string): string =>
+  kind === "metered" ? "metered calls" : describeCoverageCount(kind as CoverageKind, 2);
 
 /** Something to do, with the command that does it. */
 export interface CoverageTask {
@@ -84,6 +107,12 @@ export interface CoverageAnswer {
   };
   /** Programs that do not trust the certificate, and hosts that are not metered. */
   readonly tasks: readonly CoverageTask[];
+  /** The values of filters that were seen in the period, by name. */
+  readonly choices: Readonly<Record<string, readonly string[]>>;
+  /** The names of machines, whose values are IDs. */
+  readonly nameOf?: NameOfValue;
+  /** Whether only some kinds are counted. What share was metered is then not known. */
+  readonly isOfKinds: boolean;
   readonly periodWords: string;
   /** The command that lists the rows that are left out; null if there is none. */
   readonly restCommand: string | null;
@@ -96,12 +125,16 @@ export const MAX_ROWS = 10;
 
 /** Renders how much was metered, what was missed, and what to do about it. */
 export function renderCoverage(answer: CoverageAnswer, view: View, clock: PageClock): Html {
-  const { summary, gaps, stopped, tasks, machines = [], unknownMachines = 0, periodWords, cloud } = answer;
-  const { restCommand } = answer;
+  const { summary, gaps, stopped, tasks, machines = [], unknownMachines = 0, cloud } = answer;
+  const { restCommand, choices, nameOf } = answer;
+  const nameValue: NameOfValue = (name, value) =>
+    name === "kind" ? nameKind(value) : (nameOf?.(name, value) ?? null);
   const kinds = [...Map.groupBy(gaps, ({ kind }) => kind)];
   return html`${renderViewNotices(view)}
+    ${renderFilters(choices, view, nameValue)}
+    ${renderChips(view, nameValue)}
     <div id="coverage" data-live>
-    ${renderFigures(summary, unknownMachines, periodWords)}
+    ${renderFigures(summary, unknownMachines, answer)}
     ${summary.seen === 0 && stopped.times === 0 ? "" : renderTimes(answer.buckets, view, clock)}
     ${machines.length === 0 ? "" : renderMachines(machines, answer.moreMachines, clock)}
     ${tasks.length === 0 ? "" : renderTasks(tasks, restCommand)}
@@ -111,19 +144,44 @@ export function renderCoverage(answer: CoverageAnswer, view: View, clock: PageCl
     </div>`;
 }
 
+/** Renders a menu for each filter. A value that is chosen is added to those before. */
+function renderFilters(choices: CoverageAnswer["choices"], view: View, nameOf: NameOfValue): Html | "" {
+  const menus = view.spec.filters.flatMap((name) => {
+    const values = choices[name] ?? [];
+    const own = values.map((value) => ({ value, name: nameOf(name, value) ?? value }));
+    return values.length === 0
+      ? []
+      : [renderSelect(name, filterName(name), "", [{ value: "", name: "any" }, ...own])];
+  });
+  if (menus.length === 0) return "";
+  return html`<form class="bar" method="get" action="${pageHref(view.base, view.spec.path)}">
+    ${renderKept(view, [])}
+    ${menus}
+    <button>Show</button>
+  </form>`;
+}
+
 function renderFigures(
   { permille, metered, seen, missing, withoutUsage }: CoverageSummary,
   unknownMachines: number,
-  words: string,
+  { isOfKinds, periodWords: words }: CoverageAnswer,
 ): Html {
-  const isUnknown = permille === null && unknownMachines > 0;
+  const isUnknown = permille === null && unknownMachines > 0 && !isOfKinds;
   const isWhole = permille === 1000 && unknownMachines === 0;
   const sentence = isUnknown
     ? "How many calls were metered is unknown"
+    : isOfKinds
+      ? `${formatQuantity(seen, "call")} to providers of these kinds`
+      : permille === null
+        ? "No calls to providers"
+        : `${formatCount(metered)} of ${formatCount(seen)} calls to providers were metered`;
+  const known = isOfKinds
+    ? "only known of all kinds"
     : permille === null
-      ? "No calls to providers"
-      : `${formatCount(metered)} of ${formatCount(seen)} calls to providers were metered`;
-  const known = permille === null ? "no calls" : isWhole ? "every call" : "not every call";
+      ? "no calls"
+      : isWhole
+        ? "every call"
+        : "not every call";
   const usage =
     withoutUsage === 0
       ? "all with usage"
@@ -136,7 +194,7 @@ function renderFigures(
   return html`<p class="quiet" data-summary>${sentence}. ${words}.</p>
   <dl class="figures">
     <div><dt>Coverage</dt><dd class="value ${permille === null ? "" : isWhole ? "good" : "warn"}">${permille === null ? UNKNOWN : formatPermille(permille)}</dd><dd>${unknownMachines > 0 ? `unknown for ${formatQuantity(unknownMachines, "machine")}` : known}</dd></div>
-    <div><dt>Metered</dt><dd class="value">${count(metered)}</dd><dd>${isUnknown ? "" : usage}</dd></div>
+    <div><dt>Metered</dt><dd class="value">${isOfKinds && metered === 0 ? UNKNOWN : count(metered)}</dd><dd>${isUnknown || isOfKinds ? "" : usage}</dd></div>
     <div><dt>Missed</dt><dd class="value">${count(seen - metered)}</dd><dd>${isUnknown ? "" : most}</dd></div>
   </dl>`;
 }

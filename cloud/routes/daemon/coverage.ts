@@ -1,3 +1,4 @@
+import { readValueFilter } from "../../../core/metering/coverage/coverage-filter.ts";
 import { measureStoppedMs } from "../../../core/metering/coverage/running-times.ts";
 import { cutCoverageTime } from "../../../core/pricing/view/time-buckets.ts";
 import { findZone } from "../../../core/values/zone.ts";
@@ -5,6 +6,7 @@ import { formatInstant, formatInstantOrNull } from "../../../core/wire/instant.t
 import { problem } from "../../http/problem.ts";
 import { saveCoverage } from "../../store/coverage.ts";
 import {
+  type CoverageSelection,
   findStopped,
   permilleOf,
   readCoverage,
@@ -21,7 +23,7 @@ export const coverageHandlers = {
   "POST /v1/daemon/coverage": async ({ parts, key, body, answer }) =>
     answer(200, { stored: await saveCoverage(parts.db, key, body, parts.clock.now()) }),
 
-  "GET /v1/workspaces/:ws/coverage": async ({ parts, workspace, query, answer }) => {
+  "GET /v1/workspaces/:ws/coverage": async ({ parts, workspace, query, context, answer }) => {
     const period = parsePeriod("overview", query, workspace, parts.clock.now());
     if (!period.ok) return period.refusal;
     const { from, to, stated } = period.value;
@@ -29,16 +31,17 @@ export const coverageHandlers = {
     if (zone === null)
       return problem("wrong_shape", { errors: [{ field: "tz", problem: "must be a time zone" }] });
     const buckets = cutCoverageTime({ from, to }, zone);
+    const selection = readSelection(new URL(context.req.url).searchParams);
     const [machines, sums] = await Promise.all([
-      readCoverage(parts.db, workspace.workspaceId, { from, to }),
-      sumCoverageBuckets(parts.db, workspace.workspaceId, buckets),
+      readCoverage(parts.db, workspace.workspaceId, { from, to }, selection),
+      sumCoverageBuckets(parts.db, workspace.workspaceId, buckets, selection),
     ]);
     const stopped = findStopped(machines, { from, to });
     const stoppedMs = stopped === null ? [] : measureStoppedMs(stopped, buckets);
     return answer(200, {
       ...stated,
-      ...sumMachines(machines),
-      machines: machines.map(toMachine),
+      ...withShare(sumMachines(machines), selection),
+      machines: machines.map((machine) => withShare(toMachine(machine), selection)),
       buckets: buckets.map((bucket, at) => ({
         ...{ from: formatInstant(bucket.from), to: formatInstant(bucket.to), label: bucket.label },
         ...{ metered: sums[at]?.metered ?? 0, seen: sums[at]?.seen ?? 0 },
@@ -47,6 +50,18 @@ export const coverageHandlers = {
     });
   },
 } satisfies Partial<ApiHandlers>;
+
+/** Reads the filters of an address. */
+export const readSelection = (parameters: URLSearchParams): CoverageSelection => ({
+  machines: readValueFilter(parameters, "machine"),
+  kinds: readValueFilter(parameters, "kind"),
+});
+
+/** Leaves the share out if only some kinds are counted: it is only known of all kinds. */
+export const withShare = <Sums extends { readonly permille: number | null }>(
+  sums: Sums,
+  { kinds }: CoverageSelection,
+): Sums => (kinds === null ? sums : { ...sums, permille: null });
 
 const toMachine = ({
   machineId,

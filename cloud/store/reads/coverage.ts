@@ -1,4 +1,5 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
+import { passes, selectKinds, type ValueFilter } from "../../../core/metering/coverage/coverage-filter.ts";
 import { type CoverageState, findCoverageState } from "../../../core/metering/coverage/fleet-coverage.ts";
 import {
   findSharedStoppedTimes,
@@ -11,6 +12,33 @@ import type { CloudDatabase } from "../open-database.ts";
 import type { CloudSchema } from "../schema.ts";
 import { inReadScope, type ReadTransaction } from "./read-scope.ts";
 import { findMovedHours, type Span, spanUnit } from "./usage-spans.ts";
+
+/** Which counters are read. */
+export interface CoverageSelection {
+  readonly machines: ValueFilter | null;
+  readonly kinds: ValueFilter | null;
+}
+
+/** All counters of all machines. */
+export const ALL_COVERAGE: CoverageSelection = { machines: null, kinds: null };
+
+/** SQL for the metered and the seen calls of the selected kinds of a row `h`. */
+function selectCalls(table: "coverage_days" | "coverage_hours", kinds: ValueFilter | null) {
+  if (kinds === null) return { metered: "h.metered", seen: "h.seen" };
+  const { hasMetered, missing } = selectKinds(kinds);
+  const count = (kind: string) =>
+    table === "coverage_days" ? `h.counts -> '${kind}' ->> 'count'` : `h.counts ->> '${kind}'`;
+  const counted = ["0", ...missing.kinds.map((kind) => `coalesce((${count(kind)})::bigint, 0)`)].join(" + ");
+  const missed = missing.not ? `h.seen - h.metered - (${counted})` : counted;
+  const metered = hasMetered ? "h.metered" : "0";
+  return { metered, seen: `${metered} + ${missed}` };
+}
+
+/** SQL, preceded by `and`, for the condition that a machine is selected. Texts are compared, since a filter may have any. */
+const ofMachines = (machines: ValueFilter | null): RawBuilder<unknown> =>
+  machines === null
+    ? sql``
+    : sql` and machine_id::text ${sql.raw(machines.not ? "<> all" : "= any")} (${`{${machines.values.map((id) => JSON.stringify(id)).join(",")}}`}::text[])`;
 
 /** A counter of a machine, and the hour in which it last went up. */
 export interface KindCount {
@@ -71,6 +99,7 @@ export async function sumCoverageBuckets(
   db: CloudDatabase,
   workspaceId: string,
   buckets: readonly Span[],
+  { machines, kinds }: CoverageSelection = ALL_COVERAGE,
 ): Promise<readonly { readonly metered: number; readonly seen: number }[]> {
   const [first, last] = [buckets[0], buckets.at(-1)];
   if (first === undefined || last === undefined) return [];
@@ -81,17 +110,21 @@ export async function sumCoverageBuckets(
   const useDays = spanUnit(bounds) === "day";
   const moved = findMovedHours(useDays ? [daysOf(span)] : [], bounds);
   const shift = sql.raw(moved.dayIsIn === "first" ? "interval '0'" : "interval '23 hours'");
+  const [ofDays, ofHours] = [selectCalls("coverage_days", kinds), selectCalls("coverage_hours", kinds)];
   const parts = selectCoverage(workspaceId, span, {
-    ofDays: `select h.day::timestamp at time zone 'UTC' as at, true as is_day, h.metered, h.seen from coverage_days h`,
-    ofHours: "select h.hour, false, h.metered, h.seen from coverage_hours h",
+    ofDays: `select h.day::timestamp at time zone 'UTC' as at, true as is_day, ${ofDays.metered} as metered, ${ofDays.seen} as seen
+      from coverage_days h`,
+    ofHours: `select h.hour, false, ${ofHours.metered}, ${ofHours.seen} from coverage_hours h`,
     useDays,
+    machines,
   });
   const hours = `{${moved.hours.map(formatInstant).join(",")}}`;
   const { rows } = await inReadScope(db, { workspaceId }, (trx) =>
     sql<{ bucket: number; metered: string; seen: string }>`
       with moved as (
-        select hour, sum(metered) as metered, sum(seen) as seen from coverage_hours
-        where workspace_id = ${workspaceId}::uuid and hour = any(${hours}::text::timestamptz[]) group by hour
+        select h.hour, sum(${sql.raw(ofHours.metered)}) as metered, sum(${sql.raw(ofHours.seen)}) as seen from coverage_hours h
+        where h.workspace_id = ${workspaceId}::uuid and h.hour = any(${hours}::text::timestamptz[])${ofMachines(machines)}
+        group by h.hour
       ),
       times as (
         select case when is_day then at + ${shift} else at end as at, sum(metered) as metered, sum(seen) as seen
@@ -114,10 +147,11 @@ export async function readCoverage(
   db: CloudDatabase,
   workspaceId: string,
   span: Span,
+  selection: CoverageSelection = ALL_COVERAGE,
 ): Promise<readonly StoredCoverage[]> {
   return await inReadScope(db, { workspaceId }, async (trx) => {
-    const machines = await readMachineSums(trx, workspaceId, span);
-    const counts = await readCounts(trx, workspaceId, span);
+    const machines = await readMachineSums(trx, workspaceId, span, selection);
+    const counts = await readCounts(trx, workspaceId, span, selection);
     const runs = await readRuns(trx, workspaceId, span);
     return machines.map((machine) => ({
       ...machine,
@@ -133,12 +167,12 @@ export async function readMachineSums(
   trx: ReadTransaction,
   workspaceId: string,
   span: Span,
+  selection: CoverageSelection = ALL_COVERAGE,
 ): Promise<readonly MachineSums[]> {
-  const machines = (await readMachines(trx, workspaceId)).map((machine) => ({
-    ...machine,
-    state: findCoverageState(machine, span.to),
-  }));
-  const sums = await readSums(trx, workspaceId, span);
+  const machines = (await readMachines(trx, workspaceId))
+    .filter(({ machineId }) => passes(selection.machines, machineId))
+    .map((machine) => ({ ...machine, state: findCoverageState(machine, span.to) }));
+  const sums = await readSums(trx, workspaceId, span, selection);
   const silent = machines.filter(({ state, lastSeenAt }) => state !== "current" && lastSeenAt !== null);
   const lastDays = await readLastDays(
     trx,
@@ -195,13 +229,13 @@ function daysOf({ from, to }: Span): Span {
 export function selectCoverage(
   workspaceId: string,
   { from, to }: Span,
-  { ofDays, ofHours, filter = "", useDays = true }: PeriodRows,
+  { ofDays, ofHours, filter = "", machines = null, useDays = true }: PeriodRows,
 ): RawBuilder<unknown> {
   const { from: first, to: end } = useDays ? daysOf({ from, to }) : { from: to, to };
   const hours = (span: Span) => sql`${sql.raw(ofHours)} where h.workspace_id = ${workspaceId}::uuid
-    and h.hour >= ${formatInstant(span.from)}::timestamptz and h.hour < ${formatInstant(span.to)}::timestamptz ${sql.raw(filter)}`;
+    and h.hour >= ${formatInstant(span.from)}::timestamptz and h.hour < ${formatInstant(span.to)}::timestamptz ${sql.raw(filter)}${ofMachines(machines)}`;
   return sql`${sql.raw(ofDays)} where h.workspace_id = ${workspaceId}::uuid
-      and h.day >= ${formatCalendarDate(first)}::date and h.day < ${formatCalendarDate(end)}::date ${sql.raw(filter)}
+      and h.day >= ${formatCalendarDate(first)}::date and h.day < ${formatCalendarDate(end)}::date ${sql.raw(filter)}${ofMachines(machines)}
     union all ${hours({ from, to: first })}
     union all ${hours({ from: end, to })}`;
 }
@@ -210,14 +244,24 @@ export interface PeriodRows {
   readonly ofDays: string;
   readonly ofHours: string;
   readonly filter?: string;
+  readonly machines?: ValueFilter | null;
   readonly useDays?: boolean;
 }
 
-async function readSums(trx: Transaction<CloudSchema>, workspaceId: string, span: Span) {
-  const of = (table: string) => `select h.machine_id, h.metered, h.seen from ${table} h`;
+async function readSums(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  span: Span,
+  { machines, kinds }: CoverageSelection,
+) {
+  const of = (table: "coverage_days" | "coverage_hours") => {
+    const { metered, seen } = selectCalls(table, kinds);
+    return `select h.machine_id, ${metered} as metered, ${seen} as seen from ${table} h`;
+  };
   const parts = selectCoverage(workspaceId, span, {
     ofDays: of("coverage_days"),
     ofHours: of("coverage_hours"),
+    machines,
   });
   const { rows } = await sql<{ machine_id: string; metered: string; seen: string }>`
     select machine_id, sum(metered) as metered, sum(seen) as seen from (${parts}) as parts group by machine_id`.execute(
@@ -232,6 +276,7 @@ export async function readCounts(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   span: Span,
+  { machines, kinds }: CoverageSelection = ALL_COVERAGE,
 ): Promise<ReadonlyMap<string, KindCount[]>> {
   const parts = selectCoverage(workspaceId, span, {
     ofDays: `select h.machine_id, c.kind, (c.value ->> 'count')::bigint as count, c.value ->> 'hour' as hour
@@ -239,12 +284,14 @@ export async function readCounts(
     ofHours: `select h.machine_id, c.kind, c.count::bigint, to_char(h.hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
       from coverage_hours h cross join lateral jsonb_each_text(h.counts) as c (kind, count)`,
     filter: "and h.counts <> '{}'::jsonb",
+    machines,
   });
   const { rows } = await sql<{ machine_id: string; kind: string; count: string; hour: Millis }>`
     select machine_id, kind, sum(count) as count, max(hour)::timestamptz as hour from (${parts}) as parts
     group by machine_id, kind order by machine_id, kind`.execute(trx);
   const counts = new Map<string, KindCount[]>();
   for (const { machine_id, kind, count, hour } of rows) {
+    if (!passes(kinds, kind)) continue;
     const own = counts.get(machine_id) ?? [];
     own.push({ kind, count: Number(count), lastSeenAt: hour });
     counts.set(machine_id, own);
@@ -255,15 +302,20 @@ export async function readCounts(
 /**
  * SQL for the running times that overlap the period, by machine, with the last instant of those before it and the first of those after.
  */
-export function runsOf(workspaceId: string, { from, to }: Span): RawBuilder<unknown> {
+export function runsOf(
+  workspaceId: string,
+  { from, to }: Span,
+  machines: ValueFilter | null = null,
+): RawBuilder<unknown> {
   const [first, last] = [formatInstant(from), formatInstant(to)];
+  const own = ofMachines(machines);
   return sql`
     select machine_id, run_from, run_to from daemon_runs where workspace_id = ${workspaceId}::uuid
-      and run_to >= ${first}::timestamptz and run_from < ${last}::timestamptz
+      and run_to >= ${first}::timestamptz and run_from < ${last}::timestamptz${own}
     union all select machine_id, max(run_to), max(run_to) from daemon_runs where workspace_id = ${workspaceId}::uuid
-      and run_to < ${first}::timestamptz group by machine_id
+      and run_to < ${first}::timestamptz${own} group by machine_id
     union all select machine_id, min(run_from), min(run_from) from daemon_runs where workspace_id = ${workspaceId}::uuid
-      and run_from >= ${last}::timestamptz group by machine_id`;
+      and run_from >= ${last}::timestamptz${own} group by machine_id`;
 }
 
 async function readRuns(

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
+import type { ValueFilter } from "../../../core/metering/coverage/coverage-filter.ts";
 import type { CoverageKind } from "../../../core/metering/coverage/coverage-kinds.ts";
 import { type CoverageSummary, summariseCoverage } from "../../../core/metering/coverage/coverage-summary.ts";
 import { COVERAGE_STALE_MS, findCoverageState } from "../../../core/metering/coverage/fleet-coverage.ts";
@@ -107,9 +108,10 @@ export async function readSharedStops(
   trx: ReadTransaction,
   workspaceId: string,
   { from, to }: Span,
+  machines: ValueFilter | null = null,
 ): Promise<RunningTime[] | null> {
   const { rows } = await sql<{ has_runs: boolean; stops: [Millis, Millis][] }>`
-    with runs as materialized (${runsOf(workspaceId, { from, to })}),
+    with runs as materialized (${runsOf(workspaceId, { from, to }, machines)}),
     stops as (
       select ended, began from (
         select run_from as began,
@@ -142,13 +144,17 @@ export interface FleetStops {
 }
 
 /** SQL for the times between the runs of each machine, within the period, as `findStoppedTimes()`. */
-const stopsOf = (workspaceId: string, { from, to }: Span): RawBuilder<unknown> => sql`
+const stopsOf = (
+  workspaceId: string,
+  { from, to }: Span,
+  machines: ValueFilter | null = null,
+): RawBuilder<unknown> => sql`
   select machine_id, greatest(ended, ${formatInstant(from)}::timestamptz) as stop_from,
     least(began, ${formatInstant(to)}::timestamptz) as stop_to
   from (
     select machine_id, run_from as began, max(run_to) over (
       partition by machine_id order by run_from rows between unbounded preceding and 1 preceding
-    ) as ended from (${runsOf(workspaceId, { from, to })}) as runs
+    ) as ended from (${runsOf(workspaceId, { from, to }, machines)}) as runs
   ) as pairs
   where began - ended >= interval '1 millisecond' * ${sql.lit(MIN_STOP_MS)}
     and greatest(ended, ${formatInstant(from)}::timestamptz) < least(began, ${formatInstant(to)}::timestamptz)`;
@@ -159,9 +165,10 @@ export async function readStops(
   workspaceId: string,
   span: Span,
   limit: number,
+  machines: ValueFilter | null = null,
 ): Promise<FleetStops> {
   const { rows } = await sql<{ times: string; total_ms: string; latest: LatestStop[] }>`
-    with stops as materialized (${stopsOf(workspaceId, span)})
+    with stops as materialized (${stopsOf(workspaceId, span, machines)})
     select count(*) as times, coalesce((extract(epoch from sum(stop_to - stop_from)) * 1000)::bigint, 0) as total_ms, (
       select coalesce(json_agg(json_build_array(machine_id, name, stop_from_ms, stop_to_ms)), '[]') from (
         select s.machine_id, coalesce(m.label, m.hostname) as name,

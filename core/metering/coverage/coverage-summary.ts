@@ -63,6 +63,11 @@ const notMissing: readonly CoverageKind[] = [
   "caller_not_found",
 ];
 
+/** The kinds that count calls that were not metered. */
+export const MISSING_KINDS: readonly CoverageKind[] = (Object.keys(descriptions) as CoverageKind[]).filter(
+  (kind) => !notMissing.includes(kind),
+);
+
 /** Describes a coverage kind. The text follows the count. */
 export function describeCoverageCount(kind: CoverageKind, count: number): string {
   return descriptions[kind]?.[count === 1 ? 0 : 1] ?? kind;
@@ -100,10 +105,7 @@ export function summariseCoverage(coverage: readonly CoverageTotal[]): CoverageS
   const sum = (kind: CoverageKind) =>
     coverage.filter((each) => each.kind === kind).reduce((total, each) => total + each.count, 0);
   const metered = sum("metered");
-  const missing = (Object.keys(descriptions) as CoverageKind[])
-    .filter((kind) => !notMissing.includes(kind))
-    .map((kind) => ({ kind, count: sum(kind) }))
-    .filter(({ count }) => count > 0);
+  const missing = MISSING_KINDS.map((kind) => ({ kind, count: sum(kind) })).filter(({ count }) => count > 0);
   const seen = missing.reduce((total, { count }) => total + count, metered);
   return {
     metered,

@@ -1,3 +1,4 @@
+import type { ValueFilter } from "../../../core/metering/coverage/coverage-filter.ts";
 import type {
   CoverageGap,
   CoverageKind,
@@ -46,10 +47,10 @@ export interface CoverageStore {
    */
   readGaps(kinds: readonly CoverageKind[], period: Period): CoverageGap[];
   /**
-   * Returns the counters that begin in the period, summed over all hosts: of a whole day of the machine's zone or of a quarter of an
+   * Returns the counters that begin in the period, summed over the hosts of a filter, or over all: of a whole day of the machine's zone or of a quarter of an
    * hour, in order. They add up to those of `read()`.
    */
-  readTimes(period: Period): TimedCoverage[];
+  readTimes(period: Period, hosts?: ValueFilter | null): TimedCoverage[];
   /** Returns the sums of the first `maxHours` hours that have counters and begin at `from` or later, in order. */
   readHours(from: Millis, maxHours: number): HourlyCoverage[];
   /** Stores a run of the daemon. Replaces the one that began at the same time. */

@@ -219,6 +219,77 @@ describeOnEngines("the page of coverage", (engine) => {
     assert.match(await read("/coverage?period=7d"), /coverage\?period=7d&amp;format=csv">CSV</);
   });
 
+  it("counts the machines and kinds of its filters, as the API does", async () => {
+    const other = await rig.addWorkspace({ plan: "team" });
+    const person = await rig.personIn(other, "member");
+    const machineId = await rig.addMachine(other);
+    const second = { machineId, token: await rig.addKey(other, { machineId }) };
+    const hours = (first: number) =>
+      // Whole days, and hours before and after them.
+      [-49, -30, -20, -2].map((hour, n) => {
+        const counts = { unknown_path: n + first, lost: 2 * n, without_usage: 1, of_a_newer_version: 1 };
+        const metered = 10 * first + n;
+        return {
+          ...{ hour: at(hour), metered, seen: metered + counts.unknown_path + counts.lost },
+          counts: Object.entries(counts)
+            .filter(([, count]) => count > 0)
+            .map(([kind, count]) => ({ kind, count })),
+        };
+      });
+    const stated = new Map([
+      [other.machineId, { token: other.token, hours: hours(1) }],
+      [second.machineId, { token: second.token, hours: hours(5) }],
+    ]);
+    for (const { token, hours } of stated.values())
+      assert.equal(
+        (await rig.call("POST", "/v1/daemon/coverage", token, { ...upload({}), hours })).status,
+        200,
+      );
+    const sumOf = (ids: readonly (string | null)[], isKind: (kind: string) => boolean) => {
+      const own = ids.flatMap((id) => stated.get(id ?? "")?.hours ?? []);
+      const metered = isKind("metered") ? own.reduce((sum, each) => sum + each.metered, 0) : 0;
+      const missed = own
+        .flatMap(({ counts }) => counts)
+        .filter(({ kind }) => ["unknown_path", "lost"].includes(kind) && isKind(kind))
+        .reduce((sum, { count }) => sum + count, 0);
+      return [metered, metered + missed];
+    };
+    const all = [...stated.keys()];
+    for (const [query, ids, isKind] of [
+      ["", all, () => true],
+      [`machine=${second.machineId}`, [second.machineId], () => true],
+      [`machine.not=${second.machineId}`, [other.machineId], () => true],
+      ["machine=no-id", [], () => true],
+      [`machine=%22%7D%2C`, [], () => true],
+      ["kind=lost", all, (kind: string) => kind === "lost"],
+      ["kind=lost&kind=metered", all, (kind: string) => kind === "lost" || kind === "metered"],
+      ["kind.not=lost", all, (kind: string) => kind !== "lost"],
+      [
+        `kind.not=metered&machine=${other.machineId}`,
+        [other.machineId],
+        (kind: string) => kind !== "metered",
+      ],
+      ["kind=without_usage", all, () => false],
+    ] as const) {
+      const expected = sumOf(ids, isKind);
+      const path = `/coverage?period=7d&${query}`;
+      const answer = JSON.parse(await read(`${path}&format=json`, person, other)) as CoverageAnswer;
+      assert.deepEqual([answer.metered, answer.seen], expected, query);
+      assert.equal(answer.permille === null, query.includes("kind") || expected[1] === 0, query);
+      for (const rows of [answer.buckets, answer.machines]) {
+        const sum = (name: "metered" | "seen") => rows.reduce((count, row) => count + row[name], 0);
+        assert.deepEqual([sum("metered"), sum("seen")], expected, query);
+      }
+      const lines = (await read(`${path}&format=csv`, person, other)).trim().split("\r\n").slice(1);
+      const seen = lines.reduce((count, line) => count + Number(line.split(",")[4]), 0);
+      assert.equal(seen, expected[1], query);
+    }
+    const page = await read(`/coverage?period=7d&kind=lost&machine=${second.machineId}`, person, other);
+    assert.match(page, /12 calls to providers of these kinds\./);
+    assert.match(page, /curl[^<]*kind=lost&amp;machine=[0-9a-f-]+&#39;/);
+    assert.doesNotMatch(page, /unknown paths<\/summary>/);
+  });
+
   it("is for members only", async () => {
     assert.equal((await get("/coverage", await rig.personIn(workspace, "stranger"))).status, 404);
     assert.equal((await app.request(`/w/${workspace.id}/coverage`)).status, 303);

@@ -49,6 +49,58 @@ describe("GET /v1/coverage", () => {
     assert.deepEqual([metered, seen], [3, 3]);
   });
 
+  it("counts the hosts and kinds of its filters, as the page and its files do", async (test) => {
+    const { store, ask, read, readBoth } = await openFilled(test);
+    const call = { method: "GET", path: "/x" };
+    store.coverage.add([
+      { at: noon, host: "a", kind: "metered", count: 5 },
+      { at: noon - HOUR_MS, host: "a", kind: "unknown_path", count: 2, call },
+      { at: noon, host: "b", kind: "metered", count: 7 },
+      { at: noon, host: "b", kind: "lost", count: 1 },
+      { at: noon, host: null, kind: "dropped", count: 4 },
+      { at: noon, host: "b", kind: "without_usage", count: 3 },
+    ]);
+    for (const [query, metered, seen, permille, gaps] of [
+      ["", 12, 19, 631, ["dropped", "lost", "unknown_path", "without_usage"]],
+      ["host=a", 5, 7, 714, ["unknown_path"]],
+      ["host.not=a", 7, 12, 583, ["dropped", "lost", "without_usage"]],
+      ["host=a&host=", 5, 11, 454, ["dropped", "unknown_path"]],
+      ["kind=lost&kind=dropped", 0, 5, null, ["dropped", "lost"]],
+      ["kind.not=metered&host=b", 0, 1, null, ["lost", "without_usage"]],
+      ["kind=metered", 12, 12, null, []],
+      ["kind=without_usage", 0, 0, null, ["without_usage"]],
+      ["host=none", 0, 0, null, []],
+    ] as const) {
+      const [file, answer] = await readBoth(`/coverage?period=7d&${query}`);
+      assert.deepEqual(answer, file, query);
+      assert.deepEqual([answer.metered, answer.seen, answer.permille], [metered, seen, permille], query);
+      const found = answer.counts.map(({ kind }: { kind: string }) => kind);
+      assert.deepEqual(found.sort(), gaps, query);
+      const sum = (name: string) =>
+        answer.buckets.reduce((all: number, bucket: Record<string, number>) => all + (bucket[name] ?? 0), 0);
+      assert.deepEqual([sum("metered"), sum("seen")], [metered, seen], query);
+      const csv = await (await ask(`/coverage?period=7d&${query}&format=csv`)).text();
+      const lines = csv
+        .trim()
+        .split("\r\n")
+        .slice(1)
+        .map((line) => line.split(",").map(Number));
+      assert.equal(
+        lines.reduce((all, line) => all + (line[4] ?? 0), 0),
+        seen,
+        query,
+      );
+    }
+    const page = await (await ask("/coverage?kind=unknown_path&host.not=b")).text();
+    assert.match(page, /Kind <a [^>]*>is<\/a> <bdi>requests to unknown paths<\/bdi>/);
+    assert.match(page, /Host <a [^>]*>is not<\/a> <bdi>b<\/bdi>/);
+    assert.match(page, /2 calls to providers of these kinds\./);
+    assert.match(page, /<option value="a">a<\/option>/);
+    assert.doesNotMatch(page, /<code>meter coverage /);
+    assert.match(await (await ask("/coverage?machine=m")).text(), /This page has no “machine”/);
+    assert.equal((await read("/v1/coverage?kind=lost")).seen, 1);
+  });
+
   it("refuses a period that it can't read", async (test) => {
     const { ask } = await openFilled(test);
     for (const [query, code] of [

@@ -50,6 +50,13 @@ describe("store.coverage.readTimes()", () => {
         return times;
       };
       assert.deepEqual(check().at(-1), { at: noon, kind: "websocket", count: 1 });
+      // The hosts of a filter and the others are all.
+      const of = (not: boolean, ...values: string[]) =>
+        sum(coverage.readTimes(period, { not, values }), "metered");
+      const known = coverage.read(period).filter(({ host }) => host === "a");
+      assert.equal(of(false, "a"), sum(known, "metered"));
+      assert.equal(of(false, "a") + of(true, "a"), sum(coverage.read(period), "metered"));
+      assert.deepEqual([of(true, "a"), of(false, ""), of(false)], [of(false, ""), of(true, "a", "b"), 0]);
       assert.deepEqual(coverage.readTimes({ from: noon + HOUR_MS, to: null }), []);
     }));
 });

@@ -669,6 +669,9 @@ describe("rollups", () => {
         const sum = store.coverage.read(everything)[0]?.count;
         // The sums by time add up to it.
         const times = store.coverage.readTimes(everything);
+        const ofHost = store.coverage.readTimes(everything, { not: false, values: ["a.test"] });
+        assert.deepEqual(ofHost, times);
+        assert.deepEqual(store.coverage.readTimes(everything, { not: true, values: ["a.test"] }), []);
         assert.equal(
           times.reduce((all, each) => all + each.count, 0),
           sum ?? 0,
