@@ -1,3 +1,4 @@
+import { NEWEST_CALLS, type NewestCalls } from "../../core/metering/attribution/newest-calls.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import {
   findStoppedTimes,
@@ -147,6 +148,18 @@ export async function readSavingsAnswer(
     book: prices(),
   });
   return { ok: true, value };
+}
+
+/** Reads the newest calls of a query's period and filters. */
+export async function readNewestCalls(
+  { store, clock }: UsagePorts,
+  query: UsageQuery,
+): Promise<UsageResult<NewestCalls>> {
+  const missing = missingDimension(query);
+  if (missing !== null) return noDimension(missing);
+  const planned = planUsage({ ...query, bucket: "none" }, { now: clock.now(), zone: zoneOf(query) });
+  if (!planned.ok) return planned;
+  return { ok: true, value: await store.reports.readNewestCalls(planned.plan, NEWEST_CALLS) };
 }
 
 /** Returns a dimension of the query that requests of one machine do not have. */

@@ -72,6 +72,8 @@ function guardReports(part: () => ReportStore, guard: Guard): ReportStore {
     readUsage: (plan, turn) => guard(() => part().readUsage(plan, turn)),
     readUsageEach: (plan, groupings, turn) => guard(() => part().readUsageEach(plan, groupings, turn)),
     findRepeats: (plan, limit, turn) => guard(() => part().findRepeats(plan, limit, turn)),
+    findSamePrompt: (call, limit) => guard(() => part().findSamePrompt(call, limit)),
+    readNewestCalls: (plan, limit) => guard(() => part().readNewestCalls(plan, limit)),
     readLastRequests: (period) => guard(() => part().readLastRequests(period)),
   };
 }

@@ -1,6 +1,7 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { RepeatSearch } from "../../core/pricing/savings/answer-savings.ts";
 import type { RepeatedPrompts } from "../../core/pricing/savings/find-savings.ts";
+import type { SamePromptCall } from "../../core/pricing/savings/same-prompt.ts";
 import type { UsagePlan } from "../../core/pricing/view/usage-plan.ts";
 import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
 import type { Millis } from "../../core/values/time.ts";
@@ -90,6 +91,24 @@ async function readPrompts(
     await turn();
   }
   return { bySeq: [...repeated], searched, since: searched < limit ? null : end[0] };
+}
+
+/** Finds the calls with a prompt among the `limit` before a call, with the call itself, and the `limit` after it. */
+export function findSamePrompt(
+  connection: SqliteConnection,
+  { requestedAt, promptHash }: { readonly requestedAt: Millis; readonly promptHash: string },
+  limit: number,
+): SamePromptCall[] {
+  const search = (condition: string) =>
+    connection
+      .prepare<SamePromptCall & { readonly same: number }>(
+        `SELECT request_id AS requestId, requested_at AS requestedAt, prompt_hash IS ? AS same FROM requests
+         WHERE requested_at ${condition} LIMIT ?`,
+      )
+      .all([promptHash, requestedAt, limit])
+      .filter(({ same }) => same === 1);
+  const found = [...search("<= ? ORDER BY requested_at DESC"), ...search("> ? ORDER BY requested_at")];
+  return found.map(({ requestId, requestedAt: at }) => ({ requestId, requestedAt: at }));
 }
 
 /** Reads requests, the newest first. */

@@ -1,4 +1,5 @@
 import type { StoreConnections } from "./connections.ts";
+import { readNewestCalls } from "./newest-calls.ts";
 import {
   type ReportColumn,
   type ReportFilters,
@@ -13,7 +14,7 @@ import {
   type UnpricedModel,
 } from "./port/reports.ts";
 import { readUsage, readUsageEach } from "./read-usage.ts";
-import { findRepeats } from "./repeats.ts";
+import { findRepeats, findSamePrompt } from "./repeats.ts";
 import { byCost, sumRows, toReportRows } from "./report-rows.ts";
 import { lastInstant } from "./request-rows.ts";
 import { readStatistics } from "./statistics.ts";
@@ -73,6 +74,8 @@ export function createReportStore({ reads }: Pick<StoreConnections, "reads">): R
     readUsage: (plan, turn) => readUsage(reads, plan, turn),
     readUsageEach: (plan, groupings, turn) => readUsageEach(reads, plan, groupings, turn),
     findRepeats: (plan, limit, turn) => findRepeats(reads, plan, limit, turn),
+    findSamePrompt: async (call, limit) => findSamePrompt(reads, call, limit),
+    readNewestCalls: async (plan, limit) => readNewestCalls(reads, plan, limit),
     readLastRequests: async (period) =>
       inUsageSnapshot(
         reads,

@@ -1,3 +1,4 @@
+import { NEWEST_CALLS, type NewestCalls } from "../../../core/metering/attribution/newest-calls.ts";
 import { measureStoppedMs, type RunningTime } from "../../../core/metering/coverage/running-times.ts";
 import { REPEATS_SEARCHED, savingsQuery } from "../../../core/pricing/savings/answer-savings.ts";
 import { answerUsage, type UsageData } from "../../../core/pricing/view/usage-answer.ts";
@@ -24,6 +25,7 @@ import type { OverviewParts, OverviewQueries } from "../../../pages/usage-host.t
 import type { ProblemCode } from "../../http/problem.ts";
 import type { CloudParts } from "../../ports.ts";
 import { countUnknown, readFleetCoverage, readSharedStops } from "../../store/reads/fleet-coverage.ts";
+import { readNewestCalls } from "../../store/reads/newest-calls.ts";
 import type { ReadTransaction } from "../../store/reads/read-scope.ts";
 import { inReadScope } from "../../store/reads/read-scope.ts";
 import { findRepeats } from "../../store/reads/savings.ts";
@@ -282,6 +284,19 @@ export async function readSavingsAnswer(
     findRepeats: () => findRepeats(parts.db, workspaceId, plan, REPEATS_SEARCHED),
     book,
   });
+  return { ok: true, value };
+}
+
+/** Reads the newest calls of a query's period and filters. A period is cut at the retention floor, as that of an overview. */
+export async function readNewestCallsOf(
+  parts: UsageParts,
+  workspace: WorkspaceAccess,
+  query: UsageQuery,
+): Promise<CloudUsageResult<NewestCalls>> {
+  const own = { ...query, bucket: "none" } as const;
+  const checked = await checkPlan(parts, workspace, planUsage(own, factsOf(parts, workspace, own)));
+  if (!checked.ok) return checked;
+  const value = await readNewestCalls(parts.db, workspace.workspaceId, checked.value, NEWEST_CALLS);
   return { ok: true, value };
 }
 

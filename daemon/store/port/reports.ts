@@ -1,5 +1,7 @@
+import type { NewestCalls } from "../../../core/metering/attribution/newest-calls.ts";
 import type { CostSplit } from "../../../core/pricing/cost-split.ts";
 import type { RepeatSearch } from "../../../core/pricing/savings/answer-savings.ts";
+import type { SamePromptCall } from "../../../core/pricing/savings/same-prompt.ts";
 import type { UsageData } from "../../../core/pricing/view/usage-answer.ts";
 import type { UsagePlan } from "../../../core/pricing/view/usage-plan.ts";
 import type { UsageQuery } from "../../../core/pricing/view/usage-query.ts";
@@ -152,6 +154,13 @@ export interface ReportStore {
    * failed, or that a plan covers, do not count.
    */
   findRepeats(plan: UsagePlan, limit: number, turn: Turn): Promise<RepeatSearch>;
+  /** Finds the calls with a prompt among the `limit` before a call, with the call itself, and the `limit` after it, in no order. */
+  findSamePrompt(
+    call: { readonly requestedAt: Millis; readonly promptHash: string },
+    limit: number,
+  ): Promise<SamePromptCall[]>;
+  /** Reads the newest calls of a plan's period, at most `limit`, and of these those that match its filters. */
+  readNewestCalls(plan: Pick<UsagePlan, "query" | "period">, limit: number): Promise<NewestCalls>;
   /** Returns when each project was last requested in the period. */
   readLastRequests(period: Pick<StatisticsQuery, "from" | "to">): Promise<ReadonlyMap<string, Millis>>;
 }
