@@ -1,6 +1,11 @@
 import { html } from "hono/html";
 import { explainRequest, priceWithoutCache } from "../../core/pricing/explain-request.ts";
 import { findPublication } from "../../core/pricing/price-fix.ts";
+import {
+  listSamePrompts,
+  SAME_PROMPT_SEARCHED,
+  type SamePrompts,
+} from "../../core/pricing/savings/same-prompt.ts";
 import { printRequestQuery, type RequestQuery } from "../../core/pricing/view/request-query.ts";
 import type { UsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { PLAN_TABLE } from "../../core/privacy/plans/plan-table.ts";
@@ -33,6 +38,7 @@ import { readNames } from "../routes/reads/read-names.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
 import { readPeriodCoverage } from "../routes/reads/read-usage.ts";
 import { toTrace, toTraceSummary } from "../routes/reads/to-trace.ts";
+import { findSamePrompt } from "../store/reads/newest-calls.ts";
 import {
   findTrace,
   isListId,
@@ -264,6 +270,7 @@ async function renderOne(call: PageCall, form: URLSearchParams | null): Promise<
     advice: hasRate ? null : adviceFor(request, place.now),
     update: null,
     origin: null,
+    samePrompts: await readSamePrompts(call, row, reach),
     facts: await listSenderFacts(call, row, request.costPicoUsd),
   };
   const body = form === null ? await showBodyPanel(call, row) : await readBodyPanel(call, row, form);
@@ -289,6 +296,26 @@ async function sendRequest(
   const request = toTrace(row, await readNames(call.env.parts.accounts, [row.user_id]));
   const text = JSON.stringify({ request, ...calculation });
   return sendFile(call, { name: `request-${row.request_id}.json`, type: "application/json", text });
+}
+
+/** Reads the calls around a request that had the same prompt and can be shown. Null if its prompt is not known. */
+async function readSamePrompts(
+  { env: { parts }, workspace: { workspaceId } }: PageCall,
+  row: Pick<TraceRow, "request_id" | "requested_at" | "prompt_hash">,
+  reach: ReturnType<typeof reachOf>,
+): Promise<SamePrompts | null> {
+  const { request_id: requestId, requested_at: requestedAt, prompt_hash: promptHash } = row;
+  if (promptHash === null) return null;
+  const found = await findSamePrompt(
+    parts.db,
+    workspaceId,
+    { requestedAt, promptHash },
+    SAME_PROMPT_SEARCHED,
+  );
+  return listSamePrompts(
+    { requestId, requestedAt },
+    found.filter((each) => isWithinReach(each.requestedAt, "traces", reach)),
+  );
 }
 
 const renderTooOld = () =>

@@ -3,6 +3,11 @@ import { html } from "hono/html";
 import { formatOrigins, originsOfNamesakes } from "../../core/metering/attribution/list-origins.ts";
 import { explainRequest, priceWithoutCache } from "../../core/pricing/explain-request.ts";
 import { fixOfExplanation } from "../../core/pricing/price-fix.ts";
+import {
+  listSamePrompts,
+  SAME_PROMPT_SEARCHED,
+  type SamePrompts,
+} from "../../core/pricing/savings/same-prompt.ts";
 import { printUsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { coverageCsv, coverageJson } from "../../pages/coverage-file.ts";
 import { renderPeriods } from "../../pages/filters.ts";
@@ -33,6 +38,7 @@ import { lastPulls } from "../api/unpriced-models.ts";
 import { budgetViews } from "../budgets/budget-views.ts";
 import { readLimitViews } from "../limits/limit-views.ts";
 import { nextListCursor } from "../store/list-cursor.ts";
+import type { StoredRequest } from "../store/port/records.ts";
 import { readLocalPeriod } from "./page-period.ts";
 import {
   LOCAL_COVERAGE,
@@ -153,6 +159,16 @@ async function sendRequests(ports: ApiPorts, context: Context, view: RequestsVie
   return context.body(requestsCsv(items), 200, { "content-type": "text/csv; charset=utf-8; header=present" });
 }
 
+/** Reads the calls around a request that had the same prompt. Null if its prompt is not known. */
+async function readSamePrompts(
+  { store }: ApiPorts,
+  { requestId, requestedAt, promptHash }: StoredRequest,
+): Promise<SamePrompts | null> {
+  if (promptHash === null) return null;
+  const found = await store.reports.findSamePrompt({ requestedAt, promptHash }, SAME_PROMPT_SEARCHED);
+  return listSamePrompts({ requestId, requestedAt }, found);
+}
+
 async function showRequest(ports: ApiPorts, context: Context, id: string) {
   const { store, clock } = ports;
   const back = { path: "/requests", name: "Requests" };
@@ -176,6 +192,7 @@ async function showRequest(ports: ApiPorts, context: Context, id: string) {
     advice: fix === null ? null : adviceOf(fix),
     update: "meter recompute-costs",
     origin: origins === undefined ? null : formatOrigins(origins, null),
+    samePrompts: await readSamePrompts(ports, request),
   };
   return showPage(ports, context, {
     heading: "One request",

@@ -4,15 +4,17 @@ import { BILLING_TEXTS } from "../../core/pricing/cost-split.ts";
 import { type Explanation, formatLineQuantity, formatLineRate } from "../../core/pricing/explain-request.ts";
 import { formatPicoUsd } from "../../core/pricing/money.ts";
 import type { PriceFix } from "../../core/pricing/price-fix.ts";
+import { SAME_PROMPT_SEARCHED, type SamePrompts } from "../../core/pricing/savings/same-prompt.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import { formatDuration } from "../../core/values/text/format-duration.ts";
+import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
 import { type PagePlace, pageHref } from "../page-place.ts";
 import { renderState } from "../states.ts";
 import { renderTime } from "../times.ts";
-import { sessionHref } from "./links.ts";
+import { requestHref, sessionHref } from "./links.ts";
 import { renderOutcome } from "./request-parts.ts";
 import type { ShownRequest } from "./shown-request.ts";
 
@@ -27,6 +29,8 @@ export interface RequestAnswer {
   readonly update: string | null;
   /** The remote or folder of the project, if another project has the same folder name; otherwise null. */
   readonly origin: string | null;
+  /** The calls around it that had the same prompt. Null if its prompt is not known. */
+  readonly samePrompts: SamePrompts | null;
   /** What the host knows besides the request. Default: nothing. */
   readonly facts?: readonly Fact[];
 }
@@ -50,7 +54,7 @@ export function renderRequest(answer: RequestAnswer, place: PagePlace): Html {
 }
 
 function listFacts(
-  { explanation: { request }, origin, facts = [] }: RequestAnswer,
+  { explanation: { request }, origin, samePrompts, facts = [] }: RequestAnswer,
   place: PagePlace,
 ): readonly Fact[] {
   const { model, requestedModel, client, clientVersion, sessionId, gitBranch, attributionTier } = request;
@@ -84,9 +88,19 @@ function listFacts(
     ...fact("Agent", request.agentKind ?? request.agentId),
     ...listCallFacts(request),
     ...facts,
+    ...(samePrompts === null ? [] : [["Same prompt", renderSamePrompts(samePrompts, place)] as const]),
     ["Billing", BILLING_TEXTS[effectiveBilling(request)]],
     ["Request", html`<code>${request.requestId}</code>`],
   ];
+}
+
+/** Renders how often the prompt was sent around this call, with the other calls. */
+function renderSamePrompts({ count, nearest }: SamePrompts, place: PagePlace): Html {
+  const searched = `of the ${formatCount(SAME_PROMPT_SEARCHED)} calls before and after`;
+  if (count === 1) return html`none ${searched}`;
+  const hidden = count - 1 - nearest.length;
+  return html`${formatQuantity(count - 1, "other call")} ${searched}
+    <ul class="plain">${nearest.map(({ requestId, requestedAt }) => html`<li><a href="${requestHref(place, requestId)}">${renderTime(requestedAt, place, true)}</a></li>`)}${hidden === 0 ? "" : html`<li>and ${formatCount(hidden)} more</li>`}</ul>`;
 }
 
 /** A log states neither the address of a call nor how it ended. */
