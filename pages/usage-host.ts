@@ -1,3 +1,4 @@
+import type { NewestCalls } from "../core/metering/attribution/newest-calls.ts";
 import type { PriceBook } from "../core/pricing/price-book.ts";
 import type { UsageQuery } from "../core/pricing/view/usage-query.ts";
 import type { UsageSeries } from "../core/pricing/view/usage-reports.ts";
@@ -63,6 +64,8 @@ export interface UsageHost extends PagePlace {
    * not read without buckets.
    */
   readCoverage(span: PageSpan, buckets: readonly PageSpan[]): Promise<PeriodCoverage>;
+  /** Reads the newest calls of a query's period and filters, by what sums do not have. */
+  readNewestCalls(query: UsageQuery): Promise<UsageResult<NewestCalls>>;
   /** Returns the names of the values of filters that are IDs. */
   nameFilters(filters: UsageQuery["filters"]): Promise<NameOfValue>;
   /** Returns the steps to the first call; none if there was one. */

@@ -153,6 +153,12 @@ export function requestsHref({ base }: Pick<UsageHost, "base">, { filters, perio
   return [pageHref(base, "/requests"), query].filter((part) => part !== "").join("?");
 }
 
+/** Returns the address of the sessions of a query. */
+function sessionsHref({ base }: Pick<UsageHost, "base">, { filters, period }: UsageQuery): string {
+  const query = printUsageQuery({ ...DEFAULT_USAGE_QUERY, filters, period });
+  return [pageHref(base, "/sessions"), query].filter((part) => part !== "").join("?");
+}
+
 /** Returns the address of the coverage of a period. */
 function coverageHref({ base }: Pick<UsageHost, "base">, period: UsageQuery["period"]): string {
   const query = printUsageQuery({ ...DEFAULT_USAGE_QUERY, period });
@@ -266,9 +272,18 @@ async function showModels(host: UsageHost, parameters: URLSearchParams): Promise
 async function showProjects(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
   const view = await viewOf(host, PROJECTS_VIEW, parameters);
   const query: UsageQuery = { ...view.query, by: "project", thenBy: "branch" };
-  return await toPage(host, view, parameters, await host.readUsage(query), USAGE, (usage) => ({
+  return await toPage(host, view, parameters, await host.readUsage(query), USAGE, async (usage) => ({
     heading: "Projects and branches",
-    main: renderProjects({ usage, origins: host.projectOrigins(), links: linksOf(host, query) }, view),
+    main: renderProjects(
+      {
+        usage,
+        origins: host.projectOrigins(),
+        newest: valueOrNull(await host.readNewestCalls(query)),
+        sessions: (rows) => sessionsHref(host, rows),
+        links: linksOf(host, query),
+      },
+      view,
+    ),
     hasChart: false,
     command: reportCommand(query, usage),
     query,

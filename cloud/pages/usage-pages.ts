@@ -7,6 +7,7 @@ import type { UsageHost } from "../../pages/usage-host.ts";
 import type { ShowUsagePage } from "../../pages/usage-pages.ts";
 import { readNames } from "../routes/reads/read-names.ts";
 import {
+  readNewestCallsOf,
   readOverviewParts,
   readPeriodCoverage,
   readSavingsAnswer,
@@ -59,6 +60,7 @@ export function createUsageHost(call: PageCall): UsageHost {
       ),
     readSavings: (query) => readSavingsAnswer(parts, workspace, inZone(query)),
     readCoverage: (span, buckets) => readPeriodCoverage(parts, workspace.workspaceId, span, buckets),
+    readNewestCalls: (query) => readNewestCallsOf(parts, workspace, inZone(query)),
     nameFilters: (filters) => readNamesOfFilters(call, filters),
     firstSteps: async () =>
       (await hasRequests(parts.db, workspace.workspaceId)) ? [] : listFirstSteps(parts.config.baseUrl),

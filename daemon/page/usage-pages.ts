@@ -9,6 +9,7 @@ import type { ApiPorts } from "../api/api-ports.ts";
 import {
   LOCAL_DIMENSIONS,
   readCoverage,
+  readNewestCalls,
   readSavingsAnswer,
   readStoppedMs,
   readUsageAnswer,
@@ -54,6 +55,7 @@ export function createUsageHost(ports: ApiPorts, context: Context): UsageHost {
       ...readCoverage(ports, span),
       stoppedMs: readStoppedMs(ports, span, buckets),
     }),
+    readNewestCalls: (query) => readNewestCalls(ports, query),
     nameFilters: async () => () => null,
     firstSteps: async () => (store.records.latestId() === null ? listFirstSteps(ports) : []),
     priceFixes: async ({ period }) => {

@@ -1,13 +1,23 @@
 import { html } from "hono/html";
-import { withFilter } from "../../core/pricing/view/usage-query.ts";
+import type { AttributionTier } from "../../core/metering/attribution/attribute-call.ts";
+import {
+  NEWEST_CALLS,
+  type NewestCalls,
+  type ProjectCalls,
+  summariseProjects,
+} from "../../core/metering/attribution/newest-calls.ts";
+import { type UsageQuery, withFilter } from "../../core/pricing/view/usage-query.ts";
 import { metricOf, parseSums } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
+import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import { quoteIfNeeded } from "../../core/values/text/shell-words.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { renderSpark } from "../chart/spark.ts";
 import { renderCoverageLine } from "../coverage-figure.ts";
 import { formatChange, formatShare, renderUsd } from "../figures.ts";
 import type { Html } from "../html.ts";
 import { renderState } from "../states.ts";
+import { renderCommand } from "../tools.ts";
 import {
   type RowLinks,
   renderCaveats,
@@ -31,6 +41,10 @@ export interface ProjectsAnswer {
   readonly usage: UsageAnswer;
   /** The remotes or folders of projects that share a folder name, by project. */
   readonly origins: ReadonlyMap<string, string>;
+  /** The newest calls; null if they are not known. */
+  readonly newest: NewestCalls | null;
+  /** Returns the address of the sessions of a query. */
+  readonly sessions: (query: UsageQuery) => string;
   readonly links: RowLinks;
 }
 
@@ -40,7 +54,9 @@ const MAX_BRANCHES = 5;
 type Row = UsageAnswer["rows"][number];
 
 /** Renders what each project and each of its branches cost. */
-export function renderProjects({ usage, origins, links }: ProjectsAnswer, view: UsageView): Html {
+export function renderProjects(answer: ProjectsAnswer, view: UsageView): Html {
+  const { usage, newest, links } = answer;
+  const calls = summariseProjects(newest?.groups ?? []);
   return html`${renderUsageNotices(view)}
     ${renderUsageChips(view)}
     <p class="quiet" data-summary>${usage.period.label} (${usage.tz}).${renderCoverageLine(usage.coverage, links.coverage)}</p>
@@ -50,11 +66,51 @@ export function renderProjects({ usage, origins, links }: ProjectsAnswer, view: 
         ? renderState("No project in this period", "Choose a longer period.")
         : html`<section class="panel"><div class="scroll"><table aria-label="Projects">
       <thead><tr><th scope="col">Project</th><th scope="col" class="desk"><span class="hidden">Over time</span></th><th scope="col" class="num desk">Requests</th><th scope="col" class="num desk">Share</th><th scope="col" class="num">Spent</th><th scope="col" class="num desk">Plan usage</th><th scope="col" class="num desk">${usage.compared === null ? "" : "Change"}</th></tr></thead>
-      <tbody>${usage.rows.map((row) => renderProject(row, { usage, origins, links }, view))}</tbody></table></div></section>`
+      <tbody>${usage.rows.map((row) => renderProject(row, calls.get(row.key), answer, view))}</tbody></table></div>${newest === null || newest.since === null ? "" : html`<p class="quiet">How projects were found, and the number of sessions, are of the newest ${formatCount(NEWEST_CALLS)} calls of the period.</p>`}</section>
+      ${renderUnattributed(usage.rows, calls)}`
     }</div>`;
 }
 
-function renderProject(row: Row, { usage, origins, links }: ProjectsAnswer, view: UsageView): Html {
+type Calls = ReturnType<typeof summariseProjects>;
+
+/** Describes how a project was found: `found by: git root 98%, header 2%`. Empty if it is not known of any call. */
+function describeTiers({ requests, tiers }: ProjectCalls): string {
+  if (tiers.every(([tier]) => tier === null)) return "";
+  const shares = tiers.map(([tier, count]) => `${nameTier(tier)} ${formatShare(count, requests)}`);
+  return `found by: ${shares.join(", ")}`;
+}
+
+const nameTier = (tier: string | null): string => tier?.replaceAll("_", " ") ?? "unknown";
+
+/** The source of the name of calls that state none. */
+const DEFAULT_TIER: AttributionTier = "default_project";
+
+/** Renders how calls without a project of their own are given one. */
+function renderUnattributed(rows: readonly Row[], calls: Calls): Html | "" {
+  const found = rows.flatMap((row) => {
+    const own = row.other_values === null ? calls.get(row.key) : undefined;
+    const count = own?.tiers.find(([tier]) => tier === DEFAULT_TIER)?.[1];
+    return own === undefined || count === undefined || row.key === null ? [] : [{ row, own, count }];
+  });
+  if (found.length === 0) return "";
+  return html`<section class="panel" aria-labelledby="unattributed-title"><div class="head"><h2 id="unattributed-title">Calls without a project</h2></div>
+    ${found.map(
+      ({
+        row,
+        own,
+        count,
+      }) => html`<p><bdi>${row.label}</bdi>, ${renderSum("spent", row.totals)} spent: ${formatShare(count, own.requests)} of its calls stated no project and have this one by default. To move calls to another project, on the machine that made them:</p>
+    ${renderCommand(`meter project reassign ${quoteIfNeeded(row.key ?? "")} OTHER-PROJECT`)}`,
+    )}
+    <p class="quiet">Calls that were already sent to a cloud keep their project there. A program's later calls have a project if it runs in a repository, or if its folder has a <code>.meter.toml</code>.</p></section>`;
+}
+
+function renderProject(
+  row: Row,
+  calls: ProjectCalls | undefined,
+  { usage, origins, sessions, links }: ProjectsAnswer,
+  view: UsageView,
+): Html {
   const sums = parseSums(row.totals);
   const before = row.compared === null ? null : metricOf(parseSums(row.compared), usage.metric);
   const now = metricOf(sums, usage.metric) ?? 0n;
@@ -63,7 +119,7 @@ function renderProject(row: Row, { usage, origins, links }: ProjectsAnswer, view
   const plain = { ...view.query, thenBy: null, top: 6 };
   const href = usagePageHref(view, OVERVIEW_VIEW, withFilter({ ...plain, by: "model" }, "project", row.key));
   const origin = origins.get(row.key ?? "");
-  return html`<tr><th scope="row" class="name">${isOther ? row.label : html`<a href="${href}"><bdi>${row.label}</bdi></a>`}${origin === undefined ? "" : html`<span class="sub"><bdi>${origin}</bdi></span>`}${renderBranches(row, view)}</th>
+  return html`<tr><th scope="row" class="name">${isOther ? row.label : html`<a href="${href}"><bdi>${row.label}</bdi></a>`}${origin === undefined ? "" : html`<span class="sub"><bdi>${origin}</bdi></span>`}${renderBranches(row, { calls, sessions }, view)}${calls === undefined || isOther ? "" : html`<span class="sub">${describeTiers(calls)}</span>`}</th>
     <td class="desk spark-cell">${renderSpark(row.series.map((value) => BigInt(value ?? "0")))}</td>
     <td class="num desk">${isOther ? formatCount(sums.requests) : html`<a href="${links.list(withFilter(view.query, "project", row.key))}">${formatCount(sums.requests)}</a>`}</td><td class="num desk">${formatShare(sums.spentPicoUsd, BigInt(usage.totals.spent_pico_usd))}</td>
     <td class="num">${renderSum("spent", row.totals)}${sums.planUsagePicoUsd === 0n ? "" : html`<span class="sub phone">${renderUsd(sums.planUsagePicoUsd)} plan</span>`}</td><td class="num desk">${isUnpriced ? UNKNOWN : renderUsd(sums.planUsagePicoUsd)}</td>
@@ -71,7 +127,11 @@ function renderProject(row: Row, { usage, origins, links }: ProjectsAnswer, view
 }
 
 /** Renders the branches of a project, if it has any besides "no branch". */
-function renderBranches({ key, cells, other_values }: Row, view: UsageView): Html | "" {
+function renderBranches(
+  { key, cells, other_values }: Row,
+  { calls, sessions }: Pick<ProjectsAnswer, "sessions"> & { readonly calls: ProjectCalls | undefined },
+  view: UsageView,
+): Html | "" {
   if (other_values !== null || !cells.some((cell) => cell.key !== null)) return "";
   const shown = cells.slice(0, MAX_BRANCHES);
   const query = withFilter({ ...view.query, by: "session", thenBy: "model", top: 10 }, "project", key);
@@ -79,8 +139,14 @@ function renderBranches({ key, cells, other_values }: Row, view: UsageView): Htm
     totals.spent_pico_usd === "0" && totals.plan_usage_pico_usd !== "0"
       ? html`${renderUsd(BigInt(totals.plan_usage_pico_usd))} plan`
       : renderSum("spent", totals);
+  const renderSessions = (cell: Pick<Row, "key" | "other_values">) => {
+    const count = calls?.sessions.get(cell.key) ?? 0;
+    if (count === 0 || cell.other_values !== null) return "";
+    const href = sessions(withFilter(withFilter(view.query, "project", key), "branch", cell.key));
+    return html` (<a href="${href}">${formatQuantity(count, "session")}</a>)`;
+  };
   return html`<span class="sub">${shown.map(
     (cell, n) =>
-      html`${n > 0 ? " · " : ""}${cell.other_values === null ? html`<a href="${usagePageHref(view, EXPLORE_VIEW, withFilter(query, "branch", cell.key))}"><bdi>${cell.label}</bdi></a>` : cell.label} ${amount(cell)}`,
+      html`${n > 0 ? " · " : ""}${cell.other_values === null ? html`<a href="${usagePageHref(view, EXPLORE_VIEW, withFilter(query, "branch", cell.key))}"><bdi>${cell.label}</bdi></a>` : cell.label} ${amount(cell)}${renderSessions(cell)}`,
   )}${cells.length > shown.length ? ` · ${cells.length - shown.length} more` : ""}</span>`;
 }

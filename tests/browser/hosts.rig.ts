@@ -148,6 +148,7 @@ function toSent(id: string, each: RequestRecord): Record<string, unknown> {
     },
     ...{ latency_ms: Math.round(each.latencyMs), ttfb_ms: each.ttfbMs, http_status: each.httpStatus },
     ...{ error_class: each.errorClass, git_branch: each.gitBranch ?? null },
+    attribution_tier: each.attributionTier,
     ...(each.sessionId == null
       ? {}
       : { session_id: each.sessionId.slice(-12).padStart(32, "5"), session_source: each.sessionSource }),

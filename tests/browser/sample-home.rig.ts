@@ -78,13 +78,15 @@ export function sampleMonths(now: number): RequestRecord[] {
     const [provider, model] = models[(n * 7) % models.length] as (typeof models)[number];
     const failed = n % 41 === 0;
     const age = Math.floor((n ** 1.15 * 1.05 + (n % 5)) * HOUR_MS * 0.55) + 60_000;
+    const project = projects[(n * 3) % projects.length] as string;
     const isOff = age >= OFF[0][1] * HOUR_MS && age < OFF[0][0] * HOUR_MS;
     return sampleRecord({
       requestedAt: now - age + (isOff ? 2 * 24 * HOUR_MS : 0),
       provider,
       model,
       requestedModel: model,
-      project: projects[(n * 3) % projects.length] as string,
+      project,
+      attributionTier: project === "misc" ? "default_project" : n % 7 === 0 ? "header" : "git_root",
       client: clients[n % clients.length] as string | null,
       tokens: {
         promptTokens: failed ? null : 9_000 + ((n * 1_310) % 90_000),

@@ -189,6 +189,37 @@ describeOnEngines("the pages of a workspace's calls", (engine) => {
     assert.match(await read(`/requests/${failed}`), /The provider answered with HTTP 429: rate limit\./);
   });
 
+  it("name the calls around one that had the same prompt, and how projects were found", async () => {
+    const other = await rig.addWorkspace({ plan: "team" });
+    const person = await rig.personIn(other, "member");
+    const ids = [rig.uuid(), rig.uuid(), rig.uuid()];
+    const [same, unlike] = ["a".repeat(64), "b".repeat(64)];
+    const calls = ids.map((id, n) =>
+      record(id, {
+        ...{ requested_at: new Date(START - n * 60_000).toISOString(), project: "shop", git_branch: "main" },
+        ...{ prompt_hash: n === 1 ? unlike : same, session_id: `${n % 2}`.repeat(32) },
+        ...{ attribution_tier: n === 2 ? "default_project" : "git_root" },
+      }),
+    );
+    const sent = await json(rig.call("POST", "/v1/requests/batch", other.token, batch(...calls)));
+    assert.equal(sent.accepted, 3, JSON.stringify(sent));
+    const page = await read(`/requests/${ids[0]}`, person, other);
+    assert.match(page, /1 other call of the 1,000 calls before and after/);
+    assert.ok(page.includes(`href="/w/${other.id}/requests/${ids[2]}"`));
+    assert.match(
+      await read(`/requests/${ids[1]}`, person, other),
+      /none of the 1,000 calls before and after/,
+    );
+    const projects = await read("/projects", person, other);
+    assert.match(projects, /found by: git root 67%, default project 33%/);
+    assert.match(
+      projects,
+      new RegExp(`<a href="/w/${other.id}/sessions\\?project=shop&amp;branch=main">2 sessions</a>`),
+    );
+    assert.match(projects, /33% of its calls stated no project/);
+    assert.doesNotMatch(await read("/projects?project=none", person, other), /found by/);
+  });
+
   it("are for members only, and know no request of another workspace", async () => {
     const other = await rig.addWorkspace();
     const stranger = await rig.personIn(workspace, "stranger");

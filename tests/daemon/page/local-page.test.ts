@@ -61,6 +61,42 @@ describe("the local dashboard", () => {
     assert.doesNotMatch(text, /ann\/api/);
   });
 
+  it("shows how projects were found, the sessions of their branches, and how to move calls without a project", async () => {
+    const fill: Parameters<typeof pageOf>[0] = (store) => {
+      const own = { project: "apollo", gitBranch: "main", attributionTier: "git_root" };
+      store.records.insert([
+        ...["a", "a", "b"].map((sessionId) => sampleRecord({ ...own, sessionId })),
+        sampleRecord({ ...own, attributionTier: "header", sessionId: "b" }),
+        sampleRecord({ project: "misc <i>", attributionTier: "default_project" }),
+      ]);
+    };
+    const { text } = await pageOf(fill, "/projects");
+    assert.match(text, /found by: git root 75%, header 25%/);
+    assert.match(text, /\(<a href="\/sessions\?project=apollo&amp;branch=main">2 sessions<\/a>\)/);
+    assert.match(text, /100% of its calls stated no project/);
+    assert.match(text, /meter project reassign &#39;misc &lt;i&gt;&#39; OTHER-PROJECT/);
+    assert.doesNotMatch(text, /of the newest 3,000 calls/);
+    const sessions = await pageOf(fill, "/sessions?project=apollo&branch=main");
+    assert.equal(sessions.text.match(/href="\/sessions\/[ab]"/g)?.length, 2);
+    assert.doesNotMatch((await pageOf(fill, "/projects?project=apollo")).text, /Calls without a project/);
+  });
+
+  it("names the calls around a request that had the same prompt", async () => {
+    const [same, other] = ["a".repeat(64), "b".repeat(64)];
+    const records = [same, other, same].map((promptHash, n) =>
+      sampleRecord({ promptHash, requestedAt: noon + n * 60_000 }),
+    );
+    const unknown = sampleRecord({ promptHash: null });
+    const of = (record: { readonly requestId: string } | undefined) =>
+      pageOf((store) => store.records.insert([...records, unknown]), `/requests/${record?.requestId}`);
+    const { text } = await of(records[0]);
+    assert.match(text, /1 other call of the 1,000 calls before and after/);
+    assert.ok(text.includes(`href="/requests/${records[2]?.requestId}"`));
+    assert.ok(!text.includes(`href="/requests/${records[1]?.requestId}"`));
+    assert.match((await of(records[1])).text, /none of the 1,000 calls before and after/);
+    assert.doesNotMatch((await of(unknown)).text, /Same prompt/);
+  });
+
   it("shows how to start before anything is metered", async () => {
     const { answer, text } = await pageOf(() => {});
     assert.equal(answer.status, 200);
