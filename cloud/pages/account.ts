@@ -6,6 +6,7 @@ import type { Html } from "../../pages/html.ts";
 import type { CloudEnv } from "../ports.ts";
 import { listOwnSummaries } from "../store/weekly-summaries.ts";
 import { describeProblem } from "./describe-problem.ts";
+import { renderDone, takeDone, withDone } from "./done-messages.ts";
 import { field, notice, renderLayout } from "./layout.ts";
 import { requireVisitor, type Visitor } from "./page-call.ts";
 import { type PageEnv, readForm, redirectTo, renderFormError } from "./page-parts.ts";
@@ -18,7 +19,8 @@ const CONFIRMATION = "delete";
 export async function getAccount(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
   const visitor = await requireVisitor(env, context, "/account");
   if (!visitor.ok) return visitor.refusal;
-  return context.html(await accountPage(env, context, visitor.value, null));
+  const done = takeDone("/account", new URL(context.req.url).searchParams);
+  return context.html(await accountPage(env, context, visitor.value, null, done));
 }
 
 /** `POST /account`: creates an organisation with its first workspace, or deletes the account. */
@@ -36,7 +38,7 @@ export async function postAccount(env: PageEnv, context: Context<CloudEnv>): Pro
       if (answer.ok) {
         const created = parseWire(organisationCreatedSchema, await answer.json());
         if (!created.ok) throw new TypeError("the answer to a new organisation does not match its schema");
-        return redirectTo(`/w/${created.value.workspace.id}`);
+        return redirectTo(withDone(`/w/${created.value.workspace.id}`, "/", "organisation-created"));
       }
       if (answer.status !== 409 && answer.status !== 422) return answer;
       const message =
@@ -48,13 +50,15 @@ export async function postAccount(env: PageEnv, context: Context<CloudEnv>): Pro
       const enabled = form.value.get("enabled") === "yes";
       const path = `/v1/workspaces/${workspace}/weekly-summary`;
       const answer = await env.callApi(context, "PATCH", path, { enabled });
-      return answer.ok ? redirectTo("/account") : answer;
+      return answer.ok
+        ? redirectTo(withDone("/account", "/account", enabled ? "summary-on" : "summary-off"))
+        : answer;
     }
     case "delete": {
       if (form.value.get("confirmation")?.trim().toLowerCase() !== CONFIRMATION)
         return await again(`Type “${CONFIRMATION}” to confirm. Nothing was deleted.`, 422);
       const answer = await env.callApi(context, "DELETE", "/v1/account");
-      if (answer.ok) return redirectTo("/sign-in");
+      if (answer.ok) return redirectTo(withDone("/sign-in", "/sign-in", "account-deleted"));
       if (answer.status !== 409) return answer;
       const page = await accountPage(env, context, visitor.value, await describeProblem(answer));
       return await renderFormError(context, answer, page);
@@ -69,6 +73,7 @@ async function accountPage(
   context: Context<CloudEnv>,
   { person, workspaces }: Visitor,
   message: string | null,
+  done: string | null = null,
 ) {
   const answer = await callApi(context, "GET", "/v1/organisations");
   const organisations = parseWire(organisationsSchema, await answer.json());
@@ -77,7 +82,7 @@ async function accountPage(
   const summaries = await listOwnSummaries(parts.db, person.userId);
   const body = html`<section><h1>Account</h1>
 <dl><dt>Name</dt><dd><bdi>${person.name}</bdi></dd>${person.email === null ? "" : html`<dt>Email</dt><dd><bdi>${person.email}</bdi></dd>`}</dl>
-${notice(message)}
+${renderDone(done)}${notice(message)}
 <h2>Workspaces</h2>
 <ul class="places">${workspaces.map(
     ({ workspaceId, name, plan }) =>

@@ -37,23 +37,24 @@ export async function changeBudgets(call: PageCall, form: URLSearchParams): Prom
   );
 }
 
-function routeOf(form: URLSearchParams): FormRoute | null {
+function routeOf(form: URLSearchParams): FormRoute<typeof PATH> | null {
   const path = `${PATH}/${encodeURIComponent(form.get("id") ?? "")}`;
   const action = form.get("action");
   switch (action) {
     case "create":
-      return { method: "POST", path: PATH, body: budgetBody(form, true) };
+      return { method: "POST", path: PATH, body: budgetBody(form, true), done: action };
     case "change":
-      return { method: "PATCH", path, body: budgetBody(form, false) };
+      return { method: "PATCH", path, body: budgetBody(form, false), done: action };
     case "pause":
     case "resume":
-      return { method: "POST", path: `${path}/${action}` };
+      return { method: "POST", path: `${path}/${action}`, done: action };
     case "lift": {
       const reason = form.get("reason")?.trim() || null;
-      return { method: "POST", path: `${path}/lift`, body: { minutes: Number(form.get("minutes")), reason } };
+      const body = { minutes: Number(form.get("minutes")), reason };
+      return { method: "POST", path: `${path}/lift`, body, done: action };
     }
     case "remove":
-      return { method: "DELETE", path };
+      return { method: "DELETE", path, done: action };
     default:
       return null;
   }

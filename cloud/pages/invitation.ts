@@ -6,6 +6,7 @@ import { formatDate } from "../../pages/times.ts";
 import { workspaceOfInvitation } from "../access/token.ts";
 import type { CloudEnv } from "../ports.ts";
 import { describeProblem } from "./describe-problem.ts";
+import { withDone } from "./done-messages.ts";
 import {
   type CookieInvitation,
   clearInvitationCookie,
@@ -74,7 +75,7 @@ export async function postAcceptInvitation(
     return renderFormError(context, answer, invitationPage(person, invitation, message));
   }
   clearInvitationCookie(parts, context);
-  return context.redirect(`/w/${invitation.workspaceId}`, 303);
+  return context.redirect(withDone(`/w/${invitation.workspaceId}`, "/", "workspace-joined"), 303);
 }
 
 /** Renders the form for an invitation link: the page's script fills it in, and a person without scripts can paste the link. */

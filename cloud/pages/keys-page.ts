@@ -27,7 +27,8 @@ export const showKeys = (call: PageCall): Promise<PageAnswer> => renderKeys(call
 export async function changeKeys(call: PageCall, form: URLSearchParams): Promise<PageAnswer> {
   if (form.get("action") === "create") return await createKey(call);
   const path = `/keys/${encodeURIComponent(form.get("id") ?? "")}`;
-  const route = form.get("action") === "revoke" ? ({ method: "DELETE", path } as const) : null;
+  const route =
+    form.get("action") === "revoke" ? ({ method: "DELETE", path, done: "revoke" } as const) : null;
   return await sendForm(call, PATH, route, (message) => renderKeys(call, message, null));
 }
 

@@ -37,11 +37,6 @@ export function notice(text: string | null): Html | "" {
   return text === null ? "" : html`<p class="notice bad" role="alert">${text}</p>`;
 }
 
-/** Renders a success message. Empty for null. */
-export function done(text: string | null): Html | "" {
-  return text === null ? "" : html`<p class="done" role="status">${text}</p>`;
-}
-
 /** Renders a required form field with its label. */
 export function field(input: {
   readonly name: string;

@@ -55,17 +55,18 @@ export const showMachines = (call: PageCall): Promise<PageAnswer> => renderMachi
 export const changeMachines = (call: PageCall, form: URLSearchParams): Promise<PageAnswer> =>
   sendForm(call, PATH, routeOf(form), (message) => renderMachines(call, message));
 
-function routeOf(form: URLSearchParams): FormRoute | null {
+function routeOf(form: URLSearchParams): FormRoute<typeof PATH> | null {
   const path = `/machines/${encodeURIComponent(form.get("id") ?? "")}`;
-  switch (form.get("action")) {
+  const done = form.get("action");
+  switch (done) {
     case "rename":
-      return { method: "PATCH", path, body: { name: (form.get("name") ?? "").trim() || null } };
+      return { method: "PATCH", path, body: { name: (form.get("name") ?? "").trim() || null }, done };
     case "give":
-      return { method: "PATCH", path, body: { user_id: form.get("user") ?? "" } };
+      return { method: "PATCH", path, body: { user_id: form.get("user") ?? "" }, done };
     case "block":
-      return { method: "POST", path: `${path}/block` };
+      return { method: "POST", path: `${path}/block`, done };
     case "unblock":
-      return { method: "POST", path: `${path}/invite` };
+      return { method: "POST", path: `${path}/invite`, done };
     default:
       return null;
   }

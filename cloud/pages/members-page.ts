@@ -40,11 +40,12 @@ export async function changeMembers(call: PageCall, form: URLSearchParams): Prom
   return await sendForm(call, PATH, routeOf(action, form), (message) => renderMembers(call, message, null));
 }
 
-function routeOf(action: string | null, form: URLSearchParams): FormRoute | null {
+function routeOf(action: string | null, form: URLSearchParams): FormRoute<typeof PATH> | null {
   const id = encodeURIComponent(form.get("id") ?? "");
-  if (action === "revoke") return { method: "DELETE", path: `/invitations/${id}` };
-  if (action === "remove") return { method: "DELETE", path: `/members/${id}` };
-  if (action === "role") return { method: "PATCH", path: `/members/${id}`, body: { role: form.get("role") } };
+  if (action === "revoke") return { method: "DELETE", path: `/invitations/${id}`, done: "revoke" };
+  if (action === "remove") return { method: "DELETE", path: `/members/${id}`, done: "remove" };
+  if (action === "role")
+    return { method: "PATCH", path: `/members/${id}`, body: { role: form.get("role") }, done: "role" };
   return null;
 }
 

@@ -15,6 +15,7 @@ import { problem } from "../http/problem.ts";
 import type { OrRefusal } from "../http/read-payload.ts";
 import type { CloudEnv } from "../ports.ts";
 import { describeProblem } from "./describe-problem.ts";
+import { renderDone, takeDone, withDone } from "./done-messages.ts";
 import { field, notice, renderLayout } from "./layout.ts";
 import { currentPath, requireVisitor, type Visitor } from "./page-call.ts";
 import { type PageEnv, readForm, redirectTo } from "./page-parts.ts";
@@ -30,7 +31,9 @@ interface OrganisationVisitor extends Visitor {
 /** `GET /organisations/{org}`: the members with their roles, the workspaces, and a new workspace. */
 export async function getOrganisation(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
   const visitor = await requireOrganisation(env, context);
-  return visitor.ok ? context.html(organisationPage(visitor.value, null)) : visitor.refusal;
+  if (!visitor.ok) return visitor.refusal;
+  const done = takeDone("/organisations", new URL(context.req.url).searchParams);
+  return context.html(organisationPage(visitor.value, null, done));
 }
 
 /** `POST /organisations/{org}`: creates a workspace, changes a member's role or removes a member. */
@@ -45,10 +48,14 @@ export async function postOrganisation(env: PageEnv, context: Context<CloudEnv>)
   if (answer === null)
     return context.html(organisationPage(visitor.value, "The form names no known action."), 422);
   if (answer.ok) {
-    if (form.value.get("action") !== "workspace") return redirectTo(`/organisations/${id}`);
+    const action = form.value.get("action");
+    if (action !== "workspace")
+      return redirectTo(
+        withDone(`/organisations/${id}`, "/organisations", action === "role" ? "role" : "remove"),
+      );
     const created = parseWire(workspaceSummarySchema, await answer.json());
     if (!created.ok) throw new TypeError("the answer to a new workspace does not match its schema");
-    return redirectTo(`/w/${created.value.id}`);
+    return redirectTo(withDone(`/w/${created.value.id}`, "/", "workspace-created"));
   }
   const { status } = answer;
   if (status !== 404 && status !== 409 && status !== 422) return answer;
@@ -103,14 +110,18 @@ async function requireOrganisation(
   return { ok: true, value: { ...visitor.value, organisation, members: members.value.items } };
 }
 
-function organisationPage(visitor: OrganisationVisitor, message: string | null): Html {
+function organisationPage(
+  visitor: OrganisationVisitor,
+  message: string | null,
+  done: string | null = null,
+): Html {
   const { organisation, members, workspaces, person } = visitor;
   const own = workspaces.filter(({ organisationId }) => organisationId === organisation.id);
   const action = `/organisations/${organisation.id}`;
   const isOwner = organisation.role === "owner";
   const body = html`<section><h1><bdi>${organisation.name}</bdi></h1>
 <p class="quiet">An organisation. You are its ${organisation.role === "admin" ? "administrator" : organisation.role}. Owners and administrators administer all of its workspaces.</p>
-${notice(message)}
+${renderDone(done)}${notice(message)}
 <h2>Workspaces</h2>
 <ul class="places">${own.map(({ workspaceId, name }) => html`<li><a href="/w/${workspaceId}"><bdi>${name}</bdi></a></li>`)}</ul>
 <form method="post" action="${action}"><input type="hidden" name="action" value="workspace">

@@ -1,6 +1,7 @@
 import { parseWire, type WireSchema } from "../../core/wire/parse.ts";
 import type { OrRefusal } from "../http/read-payload.ts";
 import { describeProblem } from "./describe-problem.ts";
+import { type DoneCode, type DonePage, withDone } from "./done-messages.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { type CallApi, redirectTo } from "./page-parts.ts";
 
@@ -17,36 +18,38 @@ export async function readRoute<T>(
   return parsed;
 }
 
-/** The route that a form calls, with its path below the workspace. */
-export interface FormRoute {
+/** The route that a form of a page calls, with its path below the workspace. */
+export interface FormRoute<Page extends DonePage> {
   readonly method: Exclude<Parameters<CallApi>[1], "GET">;
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
+  /** What the page says when it is done. */
+  readonly done: DoneCode<Page>;
 }
 
 /** Statuses with which a page shows its form again. */
 const SHOWN_AGAIN = [400, 404, 409, 422] as const;
 
 /**
- * Calls the route of a form. On success, redirects to the page; otherwise shows it again with the reason. `describe` knows some reasons
+ * Calls the route of a form. On success, redirects to the page, which says so; otherwise shows it again with the reason. `describe` knows some reasons
  * better than the API's title; null for the others.
  */
-export async function sendForm(
+export async function sendForm<Page extends DonePage>(
   call: PageCall,
-  pagePath: string,
-  route: FormRoute | null,
+  page: Page,
+  route: FormRoute<Page> | null,
   show: (message: string | null) => PageAnswer | Promise<PageAnswer>,
   describe: (refusal: Response) => Promise<string | null> = async () => null,
 ): Promise<PageAnswer> {
   const { env, context, workspace, place } = call;
   const again = async (message: string, status: (typeof SHOWN_AGAIN)[number]): Promise<PageAnswer> => {
-    const page = await show(message);
-    return page instanceof Response ? page : { ...page, status };
+    const shown = await show(message);
+    return shown instanceof Response ? shown : { ...shown, status };
   };
   if (route === null) return await again("The form names no known action.", 422);
   const path = `/v1/workspaces/${workspace.workspaceId}${route.path}`;
   const answer = await env.callApi(context, route.method, path, route.body);
-  if (answer.ok) return redirectTo(`${place.base}${pagePath}`);
+  if (answer.ok) return redirectTo(withDone(`${place.base}${page}`, page, route.done));
   const status = SHOWN_AGAIN.find((each) => each === answer.status);
   return status === undefined
     ? answer

@@ -5,6 +5,7 @@ import type { Html } from "../../pages/html.ts";
 import { problem } from "../http/problem.ts";
 import type { CloudEnv } from "../ports.ts";
 import { describeProblem } from "./describe-problem.ts";
+import { withDone } from "./done-messages.ts";
 import { field, newPasswordField, notice, renderLayout } from "./layout.ts";
 import { readLinkSecret } from "./link-script.ts";
 import { type PageEnv, readForm, redirectTo, renderFormError } from "./page-parts.ts";
@@ -51,7 +52,7 @@ export async function postResetPassword(
   const token = readLinkSecret(form.value.get("link") ?? "");
   const newPassword = form.value.get("password") ?? "";
   const answer = await callApi(context, "POST", "/api/auth/reset-password", { token, newPassword });
-  if (answer.ok) return redirectTo("/sign-in?done=password-set");
+  if (answer.ok) return redirectTo(withDone("/sign-in", "/sign-in", "password-set"));
   const message = await describeProblem(answer, {
     ...authProblemMessages(signInOptions),
     invalid_token: "This link is already used, expired or incomplete. Request a new one.",

@@ -11,6 +11,7 @@ import { readNames } from "../routes/reads/read-names.ts";
 import { listErasures } from "../store/erasures.ts";
 import { type PersonHoldings, readHoldings } from "../store/reads/holdings.ts";
 import { renderActionForm, renderSelect } from "./action-form.ts";
+import { withDone } from "./done-messages.ts";
 import { notice } from "./layout.ts";
 import { readRoute } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
@@ -50,7 +51,7 @@ export async function erasePromptsOnPage(call: PageCall, form: URLSearchParams):
   const { parts } = env;
   const scope = { workspaceId: workspace.workspaceId, userId, project };
   await erasePrompts({ ...parts, bodyKeys: parts.bodyKeys ?? null }, scope, person.userId);
-  return redirectTo(`${place.base}${PATH}`);
+  return redirectTo(withDone(`${place.base}${PATH}`, PATH, "erase"));
 }
 
 /** `GET /w/{ws}/privacy/erasures/{id}`: the certificate of an erasure, as a file. */

@@ -40,22 +40,24 @@ export const showSavedViews = (call: PageCall): Promise<PageAnswer> => renderVie
 export const changeSavedViews = (call: PageCall, form: URLSearchParams): Promise<PageAnswer> =>
   sendForm(call, PATH, routeOf(form), (message) => renderViews(call, message));
 
-function routeOf(form: URLSearchParams): FormRoute | null {
+function routeOf(form: URLSearchParams): FormRoute<typeof PATH> | null {
   const path = `${PATH}/${encodeURIComponent(form.get("id") ?? "")}`;
   const name = form.get("name") ?? "";
-  switch (form.get("action")) {
+  const done = form.get("action");
+  switch (done) {
     case "save": {
       const [page, query] = [form.get("page") ?? "", form.get("query") ?? ""];
       return {
         method: "POST",
         path: PATH,
         body: { name, page, query, shared: form.get("shared") === "yes" },
+        done,
       };
     }
     case "change":
-      return { method: "PATCH", path, body: { name, shared: form.get("shared") === "yes" } };
+      return { method: "PATCH", path, body: { name, shared: form.get("shared") === "yes" }, done };
     case "delete":
-      return { method: "DELETE", path };
+      return { method: "DELETE", path, done };
     default:
       return null;
   }
@@ -102,9 +104,9 @@ const isSavable = (path: string): path is View["page"] =>
 /** Renders the menu of saved views for a page, with the form that saves it; empty for other pages. */
 export async function renderViewMenu(call: PageCall, path: string): Promise<Html | ""> {
   if (!isSavable(path)) return "";
-  const { env, workspace, person, context } = call;
+  const { env, workspace, person, parameters } = call;
   const views = await listSavedViews(env.parts.db, workspace.workspaceId, person.userId);
-  const query = new URL(context.req.url).search.slice(1);
+  const query = parameters.toString();
   return html`<details class="views" id="views"><summary>Views</summary><div>
 ${views.length === 0 ? html`<p class="quiet">No saved views yet.</p>` : html`<ul class="plain">${views.map((view) => renderMenuItem(call, view))}</ul>`}
 ${renderActionForm(call, PATH, { action: "save", page: path, query }, html`<label for="view-name">Name of this view</label><input id="view-name" name="name" maxlength="${SAVED_VIEW_NAME_MAX}" required><label class="choice"><input type="checkbox" name="shared" value="yes"><span>Everybody in this workspace sees it</span></label><div class="actions"><button class="second">Save this view</button></div>`)}

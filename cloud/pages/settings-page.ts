@@ -5,6 +5,7 @@ import { membersSchema } from "../../core/wire/people.ts";
 import { RETENTION_DAYS_MAX } from "../../core/wire/settings.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderActionForm, renderSelect } from "./action-form.ts";
+import { withDone } from "./done-messages.ts";
 import { notice } from "./layout.ts";
 import { type FormRoute, readRoute, sendForm } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
@@ -23,36 +24,44 @@ export async function changeSettings(call: PageCall, form: URLSearchParams): Pro
   const action = form.get("action");
   if (action === "delete" && form.get("name")?.trim() !== call.workspace.name.trim())
     return await renderSettings(call, "That is not the name of this workspace. Nothing was deleted.");
-  const answer = await sendForm(call, PATH, routeOf(action, form, call), (message) =>
-    renderSettings(call, message),
-  );
-  const hasLeft = action === "delete" || action === "leave";
-  return hasLeft && answer instanceof Response && answer.status === 303 ? redirectTo("/") : answer;
+  const again = (message: string | null) => renderSettings(call, message);
+  const end = endOf(action, call);
+  if (end === null) return await sendForm(call, PATH, routeOf(action, form), again);
+  const answer = await sendForm(call, "/", end, again);
+  // The workspace can no longer be opened.
+  return answer instanceof Response && answer.status === 303
+    ? redirectTo(withDone("/", "/", end.done))
+    : answer;
 }
 
-function routeOf(
-  action: string | null,
-  form: URLSearchParams,
-  { person }: Pick<PageCall, "person">,
-): FormRoute | null {
+/** Returns the route that ends the visitor's access to the workspace; null for the other forms. */
+function endOf(action: string | null, { person }: Pick<PageCall, "person">): FormRoute<"/"> | null {
+  if (action === "delete") return { method: "DELETE", path: "", done: "workspace-deleted" };
+  if (action !== "leave") return null;
+  return { method: "DELETE", path: `/members/${encodeURIComponent(person.userId)}`, done: "workspace-left" };
+}
+
+function routeOf(action: string | null, form: URLSearchParams): FormRoute<typeof PATH> | null {
   switch (action) {
     case "zone":
-      return { method: "PATCH", path: "/settings", body: { reporting_zone: form.get("zone") ?? "" } };
+      return {
+        method: "PATCH",
+        path: "/settings",
+        body: { reporting_zone: form.get("zone") ?? "" },
+        done: action,
+      };
     case "bodies":
       return {
         method: "PATCH",
         path: "/settings",
         body: { store_prompt_content: form.get("store") === "yes" },
+        done: form.get("store") === "yes" ? "bodies-on" : "bodies-off",
       };
     case "retention": {
       const days = (name: string) => Number(form.get(name));
       const body = { data_retention_days: days("data"), audit_log_retention_days: days("audit") };
-      return { method: "PATCH", path: "/settings/advanced", body };
+      return { method: "PATCH", path: "/settings/advanced", body, done: action };
     }
-    case "leave":
-      return { method: "DELETE", path: `/members/${encodeURIComponent(person.userId)}` };
-    case "delete":
-      return { method: "DELETE", path: "" };
     default:
       return null;
   }

@@ -4,8 +4,9 @@ import type { SignInOptions } from "../../core/ports/accounts.ts";
 import type { Html } from "../../pages/html.ts";
 import type { CloudEnv } from "../ports.ts";
 import { describeProblem, type ProblemMessages } from "./describe-problem.ts";
+import { renderDone, takeDone } from "./done-messages.ts";
 import { type CookieInvitation, readInvitationCookie } from "./invitation-cookie.ts";
-import { done, field, newPasswordField, notice, renderLayout } from "./layout.ts";
+import { field, newPasswordField, notice, renderLayout } from "./layout.ts";
 import { findSignedInPerson, type PageEnv, readForm, redirectTo, renderFormError } from "./page-parts.ts";
 import { describeProviderError, providerButtons } from "./provider-sign-in.ts";
 import { safeNext } from "./safe-next.ts";
@@ -30,14 +31,6 @@ const AUTH_ACTIONS = {
 
 type AuthAction = keyof typeof AUTH_ACTIONS;
 
-/** Success messages by the `done` code in the URL. No text from the URL itself is ever shown. */
-const DONE_MESSAGES: ReadonlyMap<string, string> = new Map([
-  [
-    "password-set",
-    "Your new password is set, and you were signed out on all devices. Sign in with the new password.",
-  ],
-]);
-
 /** `GET /sign-in`, `GET /sign-up`; redirects to `next` if the person is already signed in. */
 export async function getAuthPage(
   env: PageEnv,
@@ -56,7 +49,7 @@ export async function getAuthPage(
       values: { ...values, email },
       invitation,
       message: describeProviderError(searchParams.get("error")),
-      doneMessage: DONE_MESSAGES.get(searchParams.get("done") ?? "") ?? null,
+      doneMessage: takeDone(`/${action}`, searchParams),
     }),
   );
 }
@@ -145,7 +138,7 @@ function authPage(
   const otherLink = html`<p class="quiet">${action === "sign-up" ? "Have an account?" : "New here?"} <a href="/${other}?next=${encodeURIComponent(values.next)}">${AUTH_ACTIONS[other].title}</a></p>`;
   const body = html`<section>
 <h1>${title}</h1>
-${done(doneMessage)}${notice(message)}
+${renderDone(doneMessage)}${notice(message)}
 ${invitation === null ? "" : html`<p>You are invited to <strong>${invitation.workspaceName}</strong>.</p>`}
 ${signInOptions.password === null ? "" : passwordForm(action, values, signInOptions.password)}
 ${providerButtons(signInOptions.providers, values.next, signInOptions.password !== null)}

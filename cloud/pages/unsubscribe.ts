@@ -3,7 +3,8 @@ import { html } from "hono/html";
 import { isUuid } from "../../core/values/uuid.ts";
 import type { CloudEnv } from "../ports.ts";
 import { stopSummary } from "../store/weekly-summaries.ts";
-import { done, renderLayout } from "./layout.ts";
+import { renderDone } from "./done-messages.ts";
+import { renderLayout } from "./layout.ts";
 import type { PageEnv } from "./page-parts.ts";
 
 /**
@@ -25,6 +26,6 @@ export async function postUnsubscribe({ parts }: PageEnv, context: Context<Cloud
   const { workspace = "", person = "", token = "" } = context.req.query();
   if (isUuid(workspace) && token !== "")
     await stopSummary(parts.db, { userId: person, workspaceId: workspace }, token);
-  const body = html`<section><h1>Weekly summary</h1>${done("The emails have ended.")}<p><a href="/account">Account</a></p></section>`;
+  const body = html`<section><h1>Weekly summary</h1>${renderDone("The emails have ended.")}<p><a href="/account">Account</a></p></section>`;
   return context.html(await renderLayout({ title: "Weekly summary", body, person: null }));
 }

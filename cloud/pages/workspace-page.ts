@@ -3,11 +3,13 @@ import { html } from "hono/html";
 import { FORM_STYLE } from "../../pages/client-files.data.ts";
 import { type FramedPage, type NavigationItem, renderFrame } from "../../pages/frame.ts";
 import type { Html } from "../../pages/html.ts";
+import { pageHref } from "../../pages/page-place.ts";
 import { checkStanding } from "../access/authorise.ts";
 import type { ApiRoute } from "../api/api-routes.ts";
 import { etagOf, matchesEtag } from "../http/etag.ts";
 import { problem } from "../http/problem.ts";
 import type { CloudEnv } from "../ports.ts";
+import { renderDone, takeDone } from "./done-messages.ts";
 import { renderSignOut } from "./layout.ts";
 import { currentPath, type PageAnswer, type PageCall, requireWorkspaceVisitor } from "./page-call.ts";
 import { type PageEnv, readForm } from "./page-parts.ts";
@@ -50,6 +52,7 @@ export async function answerPage(
   const refusal = checkStanding(workspace, access);
   if (refusal !== null) return refusal;
   const parameters = new URL(context.req.url).searchParams;
+  const done = takeDone(path, parameters);
   const base = `/w/${workspace.workspaceId}`;
   const place = { zone: workspace.reportingZone, now: clock.now(), base };
   const call = { ...visitor.value, env, context, parameters, place };
@@ -63,7 +66,17 @@ export async function answerPage(
   if (answer instanceof Response) return answer;
   // A form's answer has no address to save.
   const views = isPost ? "" : await renderViewMenu(call, path);
-  const page = renderPage(call, { ...answer, controls: html`${views}${answer.controls ?? ""}` }, groups);
+  const page = renderPage(
+    call,
+    {
+      ...answer,
+      controls: html`${views}${answer.controls ?? ""}`,
+      main: html`${renderDone(done)}${answer.main}`,
+      // Without the code: the message is shown once.
+      ...(done !== null && { address: answer.address ?? pageHref(base, path) }),
+    },
+    groups,
+  );
   return answer.refreshMs === undefined
     ? await context.html(page, answer.status ?? 200)
     : await answerUnlessCurrent(call, (await page).toString());

@@ -40,8 +40,9 @@ const carryOver = (old, fresh, mark) => {
   for (const row of all("tr[id]", fresh)) if (!known.has(row.id)) row.classList.add("new");
 };
 
-/** The address of a view without the empty fields of a form. @param {HTMLElement} main @param {string} address */
-const shortAddress = (main, address) => (/[?&]form=/.test(address) && main.dataset.address) || address;
+/** The address of a view without the empty fields of a form, and without what a form did. @param {HTMLElement} main @param {string} address */
+const shortAddress = (main, address) =>
+  (/[?&](?:form|done)=/.test(address) && main.dataset.address) || address;
 
 /** Shows another view of this page. @param {string} address @param {boolean} isNew */
 const show = async (address, isNew) => {

@@ -34,7 +34,10 @@ describeOnEngines("the pages of machines and members", (engine) => {
   it("an admin names and blocks a machine; hostile names are text", async () => {
     const id = workspace.machineId;
     const renamed = await post("/machines", { action: "rename", id, name: HOSTILE });
-    assert.deepEqual([renamed.status, renamed.headers.get("location")], [303, `/w/${workspace.id}/machines`]);
+    assert.deepEqual(
+      [renamed.status, renamed.headers.get("location")],
+      [303, `/w/${workspace.id}/machines?done=rename`],
+    );
     const page = await (await get("/machines")).text();
     assert.ok(page.includes("&lt;script&gt;alert(1)&lt;/script&gt;") && !page.includes(HOSTILE));
     assert.equal((await post("/machines", { action: "block", id })).status, 303);

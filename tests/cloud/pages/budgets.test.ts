@@ -43,7 +43,7 @@ describeOnEngines("the page of budgets", (engine) => {
   const add = async (fields: Record<string, string>): Promise<string> => {
     const answer = await asAdmin.post("/budgets", { ...NEW, ...TERMS, ...fields });
     assert.equal(answer.status, 303, await answer.text());
-    assert.equal(answer.headers.get("location"), `/w/${workspace.id}/budgets`);
+    assert.equal(answer.headers.get("location"), `/w/${workspace.id}/budgets?done=create`);
     return (await items()).find(({ name }: { name: string }) => name === (fields.name ?? "all")).id;
   };
 

@@ -102,7 +102,7 @@ describeOnEngines("the page of an invitation", (engine) => {
     // Opening it accepts nothing.
     assert.ok(!(await membersOf()).includes("has@example.com member"));
     const accepted = await visitor.post("/invitation/accept", {});
-    assert.equal(accepted.headers.get("location"), `/w/${owner.workspaceId}`);
+    assert.equal(accepted.headers.get("location"), `/w/${owner.workspaceId}?done=workspace-joined`);
     assert.ok((await membersOf()).includes("has@example.com member"));
     assert.equal(visitor.cookies.has(COOKIE), false);
   });

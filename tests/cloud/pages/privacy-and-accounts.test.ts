@@ -54,7 +54,10 @@ describeOnEngines("the pages of privacy, accounts and organisations", (engine) =
     const admin = visit(workspace, person);
     assert.match(await admin.read("/privacy"), /<td class="num">2<\/td><td class="num">2<\/td>/);
     const erased = await admin.post("/privacy", { action: "erase", project: "apollo", confirmed: "yes" });
-    assert.deepEqual([erased.status, erased.headers.get("location")], [303, `/w/${workspace.id}/privacy`]);
+    assert.deepEqual(
+      [erased.status, erased.headers.get("location")],
+      [303, `/w/${workspace.id}/privacy?done=erase`],
+    );
     assert.deepEqual([await statusOf(apollo), await statusOf(other)], [404, 200]);
     const page = await admin.read("/privacy");
     assert.match(page, /<td class="num">2<\/td><td class="num">1<\/td>/);
@@ -114,7 +117,7 @@ describeOnEngines("the pages of privacy, accounts and organisations", (engine) =
     const person = { userId, token: await rig.sessionFor(userId) };
     const created = await send("/account", { action: "organisation", name: HOSTILE }, person);
     assert.equal(created.status, 303);
-    assert.match(created.headers.get("location") ?? "", /^\/w\/[0-9a-f-]{36}$/);
+    assert.match(created.headers.get("location") ?? "", /^\/w\/[0-9a-f-]{36}\?done=organisation-created$/);
     const page = await (await open("/account", person)).text();
     assert.ok(page.includes(ESCAPED) && !page.includes(HOSTILE));
     assert.match(page, /href="\/organisations\/[0-9a-f-]{36}"/);
@@ -127,7 +130,10 @@ describeOnEngines("the pages of privacy, accounts and organisations", (engine) =
     const deletion = { action: "delete", confirmation: "Delete" };
     assert.equal((await send("/account", deletion, person, "https://evil.example")).status, 403);
     const deleted = await send("/account", deletion, person);
-    assert.deepEqual([deleted.status, deleted.headers.get("location")], [303, "/sign-in"]);
+    assert.deepEqual(
+      [deleted.status, deleted.headers.get("location")],
+      [303, "/sign-in?done=account-deleted"],
+    );
     assert.equal((await rig.call("GET", "/v1/me", person.token)).status, 401);
     const signedOut = await app.request("/account");
     assert.equal(signedOut.headers.get("location"), "/sign-in?next=%2Faccount");
@@ -172,7 +178,7 @@ describeOnEngines("the pages of privacy, accounts and organisations", (engine) =
     assert.equal(last.status, 409);
     assert.match(await last.text(), /at least one owner/);
     const made = await send(path, { action: "workspace", name: HOSTILE }, admin);
-    assert.match(made.headers.get("location") ?? "", /^\/w\/[0-9a-f-]{36}$/);
+    assert.match(made.headers.get("location") ?? "", /^\/w\/[0-9a-f-]{36}\?done=workspace-created$/);
     const page = await (await open(path, admin)).text();
     assert.ok(page.includes(ESCAPED) && !page.includes(HOSTILE));
     assert.equal((await send(path, { action: "workspace", name: "" }, admin)).status, 422);

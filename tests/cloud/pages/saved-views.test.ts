@@ -166,7 +166,10 @@ describeOnEngines("saved views", (engine) => {
     };
     assert.equal((await visitor.post("/views", saved, "https://evil.example")).status, 403);
     const answer = await visitor.post("/views", saved);
-    assert.deepEqual([answer.status, answer.headers.get("location")], [303, `/w/${workspace.id}/views`]);
+    assert.deepEqual(
+      [answer.status, answer.headers.get("location")],
+      [303, `/w/${workspace.id}/views?done=save`],
+    );
     const asBen = visitPages(app, workspace, ben, BASE);
     for (const path of ["", "/requests", "/coverage", "/views"]) {
       const shown = await asBen.read(path);

@@ -29,13 +29,13 @@ describeOnEngines("the pages of settings and keys", (engine) => {
 
   it("an admin changes the zone, stored prompts and the retention", async () => {
     const to = `/w/${workspace.id}/settings`;
-    for (const fields of [
-      { action: "zone", zone: "Europe/Berlin" },
-      { action: "bodies", store: "yes" },
-      { action: "retention", data: "90", audit: "800" },
+    for (const [done, fields] of [
+      ["zone", { action: "zone", zone: "Europe/Berlin" }],
+      ["bodies-on", { action: "bodies", store: "yes" }],
+      ["retention", { action: "retention", data: "90", audit: "800" }],
     ] as const) {
       const answer = await admin.post("/settings", fields);
-      assert.deepEqual([answer.status, answer.headers.get("location")], [303, to], fields.action);
+      assert.deepEqual([answer.status, answer.headers.get("location")], [303, `${to}?done=${done}`]);
     }
     const { reporting_zone, store_prompt_content } = await settings();
     assert.deepEqual([reporting_zone, store_prompt_content], ["Europe/Berlin", true]);
@@ -120,13 +120,13 @@ describeOnEngines("the pages of settings and keys", (engine) => {
     const [byOwner, byBen] = [owner, ben].map((one) => visitPages(rig.app(config), own, one, BASE));
     assert.match(await (byOwner as PageVisitor).read("/settings"), /Your role in the organisation/);
     const left = await byBen?.post("/settings", { action: "leave" });
-    assert.deepEqual([left?.status, left?.headers.get("location")], [303, "/"]);
+    assert.deepEqual([left?.status, left?.headers.get("location")], [303, "/?done=workspace-left"]);
     assert.equal((await byBen?.get("/settings"))?.status, 404);
     const wrong = await byOwner?.post("/settings", { action: "delete", name: "Wor" });
     assert.equal(wrong?.status, 422);
     assert.match((await wrong?.text()) ?? "", /Nothing was deleted/);
     const gone = await byOwner?.post("/settings", { action: "delete", name: "Work" });
-    assert.deepEqual([gone?.status, gone?.headers.get("location")], [303, "/"]);
+    assert.deepEqual([gone?.status, gone?.headers.get("location")], [303, "/?done=workspace-deleted"]);
     assert.equal((await byOwner?.get("/settings"))?.status, 404);
   });
 
@@ -148,7 +148,10 @@ describeOnEngines("the pages of settings and keys", (engine) => {
     assert.match(revocation, /<button class="danger">Revoke the key/);
     assert.match(page, /The machine stops sending until it is connected again\./);
     const revoked = await admin.post("/keys", { action: "revoke", id });
-    assert.deepEqual([revoked.status, revoked.headers.get("location")], [303, `/w/${workspace.id}/keys`]);
+    assert.deepEqual(
+      [revoked.status, revoked.headers.get("location")],
+      [303, `/w/${workspace.id}/keys?done=revoke`],
+    );
     assert.equal((await rig.call("GET", `/v1/workspaces/${workspace.id}/settings`, token)).status, 401);
     assert.equal((await admin.post("/keys", { action: "revoke", id })).status, 404);
     assert.equal((await admin.post("/keys", { action: "revoke", id: "../machines" })).status, 404);
