@@ -91,13 +91,13 @@ export function compareOnModel(usage: readonly ComparedUsage[], row: RateRow): M
     const isKnown = costPicoUsd !== null && other.costPicoUsd !== null;
     return { costPicoUsd, other, differencePicoUsd: isKnown ? other.costPicoUsd - costPicoUsd : null };
   });
-  const known = models.filter(({ differencePicoUsd }) => differencePicoUsd !== null);
-  const add = (costOf: (model: ModelComparison) => bigint | null) =>
-    known.reduce((sum, each) => sum + (costOf(each) ?? 0n), 0n);
+  const known = models.flatMap(({ costPicoUsd, other }) =>
+    costPicoUsd === null || other.costPicoUsd === null ? [] : [[costPicoUsd, other.costPicoUsd] as const],
+  );
   return {
     models,
     known: known.length,
-    costPicoUsd: add((each) => each.costPicoUsd),
-    otherPicoUsd: add(({ other }) => other.costPicoUsd),
+    costPicoUsd: known.reduce((sum, [cost]) => sum + cost, 0n),
+    otherPicoUsd: known.reduce((sum, [, cost]) => sum + cost, 0n),
   };
 }

@@ -80,12 +80,12 @@ export function usageTimesCsv(answer: UsageAnswer, isCumulative: boolean): strin
   const format = (value: string | null | undefined) =>
     value == null ? null : isMoney(metric) ? formatPicoUsd(BigInt(value)) : value;
   const cumulative = accumulateUsage(answer);
-  const totalOf = (bucket: UsageAnswer["buckets"][number] | undefined) =>
-    bucket === undefined ? null : metricOf(parseSums(bucket.totals), metric)?.toString();
+  const totalOf = ({ totals }: UsageAnswer["buckets"][number]) =>
+    metricOf(parseSums(totals), metric)?.toString();
   const lines = buckets.flatMap((bucket, at) => {
     const sums: readonly (readonly [string[], ...(string | null | undefined)[]])[] =
       by === null
-        ? [[[], totalOf(bucket), totalOf(cumulative.buckets[at])]]
+        ? [[[], totalOf(bucket), totalOf(cumulative.buckets[at]!)]]
         : rows.map((row, n) => [[row.label], row.series[at], cumulative.series[n]?.[at]]);
     return sums.map(([names, each, whole]) => [
       ...[bucket.label, ...names, format(each), ...(isCumulative ? [format(whole)] : [])],
