@@ -3,7 +3,7 @@ import { routePath } from "hono/route";
 import { openApiDocument } from "./api/open-api.ts";
 import type { CloudSettings } from "./config.ts";
 import { createParts } from "./create-parts.ts";
-import { problemOf } from "./http/problem.ts";
+import { logFailure } from "./http/log-failure.ts";
 import { newId } from "./new-id.ts";
 import { answerNotFound, registerPages } from "./pages/register-pages.ts";
 import type { CloudEnv, CloudPorts } from "./ports.ts";
@@ -20,7 +20,7 @@ export function createCloud(ports: CloudPorts, config: CloudSettings = {}): Hono
   registerPages(app, parts);
   app.get("/openapi.json", (context) => context.json(openApiDocument(parts.config.baseUrl)));
   app.notFound(answerNotFound);
-  app.onError((error, context) => answerFailure(ports, error, context));
+  app.onError((error, context) => logFailure(ports, error, context));
   return app;
 }
 
@@ -43,19 +43,4 @@ async function reportRequest(ports: CloudPorts, context: Context<CloudEnv>, next
   ports.metrics?.requestAnswered({ ...answered, durationMs });
   const duration_ms = Math.round(durationMs);
   ports.log({ event: "cloud.request_answered", request_id: requestId, ...answered, duration_ms });
-}
-
-/** Answers a request whose handler failed, and logs the failure. */
-function answerFailure(ports: CloudPorts, error: unknown, context: Context<CloudEnv>): Response {
-  const { answer, reason, code } = problemOf(error);
-  ports.log({
-    event: "cloud.request_failed",
-    request_id: context.get("requestId"),
-    method: context.req.method,
-    // The pattern, not the path, which is the client's text.
-    route: context.req.routePath,
-    reason,
-    code,
-  });
-  return answer;
 }

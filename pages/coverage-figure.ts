@@ -12,7 +12,10 @@ import type { Html } from "./html.ts";
 export type CoverageFigure = Pick<
   NonNullable<UsageAnswer["coverage"]>,
   "metered" | "seen" | "permille" | "unknown_machines"
->;
+> & {
+  /** Whether it could not be read. */
+  readonly isUnread?: true;
+};
 
 /** Whether every call of every machine was metered. */
 const isWhole = ({ permille, unknown_machines: unknown }: CoverageFigure): boolean =>
@@ -30,6 +33,7 @@ export const renderCoverageValue = (coverage: CoverageFigure, href: string): Htm
 export function describeCoverageFigure(coverage: CoverageFigure): string {
   const { metered, seen, permille } = coverage;
   const unknown = describeUnknown(coverage);
+  if (coverage.isUnread === true) return "could not be read";
   if (permille === null) return unknown || "no calls to providers";
   return [`${formatCount(metered)} of ${formatCount(seen)} calls`, unknown]
     .filter((each) => each !== "")

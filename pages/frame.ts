@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import { KIT_SCRIPT, KIT_STYLE } from "./client-files.data.ts";
 import type { Html } from "./html.ts";
+import { type FailedPart, renderFailedParts } from "./page-parts.ts";
 import { type PagePlace, pageHref } from "./page-place.ts";
 import { renderDocument } from "./render-document.ts";
 
@@ -46,6 +47,8 @@ export interface FramedPage {
   readonly main: Html;
   /** The exports of the view. */
   readonly tools?: Html | "";
+  /** The parts that could not be read. Default: none. */
+  readonly failedParts?: readonly FailedPart[];
   /** How often the live parts are fetched again on a host without events, in milliseconds. Default: never. */
   readonly refreshMs?: number;
 }
@@ -60,7 +63,18 @@ export const FRAME_POLICY =
 
 /** Renders a page with its navigation. */
 export function renderFrame(host: PageHost, page: FramedPage): Html {
-  const { heading, title, address, back, controls = "", main, tools = "", refreshMs } = page;
+  const {
+    heading,
+    title,
+    path,
+    address,
+    back,
+    controls = "",
+    main,
+    tools = "",
+    failedParts = [],
+    refreshMs,
+  } = page;
   const { base, account } = host;
   return renderDocument({
     title: `${title === undefined ? "" : `${title} · `}${heading} · meter`,
@@ -82,7 +96,7 @@ ${back === undefined ? "" : html`<a href="${pageHref(base, back.path)}">${back.n
 <div class="end">${controls}</div>
 </div>
 <div id="stale" class="notice" hidden></div>
-<div id="notices" data-live>${host.notices ?? ""}</div>
+<div id="notices" data-live>${host.notices ?? ""}${renderFailedParts(failedParts, address ?? pageHref(base, path))}</div>
 ${main}
 ${tools}
 </main>

@@ -8,6 +8,7 @@ import type { UsageAnswer, UsageDimension, UsageForecast } from "../core/wire/us
 import type { CoverageFigure } from "./coverage-figure.ts";
 import type { NameOfValue } from "./filters.ts";
 import type { Html } from "./html.ts";
+import type { PartReader } from "./page-parts.ts";
 import type { PagePlace } from "./page-place.ts";
 import type { FirstStep } from "./states.ts";
 import type { ViewTools } from "./tools.ts";
@@ -47,6 +48,8 @@ export interface PeriodCoverage extends CoverageFigure {
 
 /** What the pages about usage need from a machine or a cloud. Equal data gives equal pages. */
 export interface UsageHost extends PagePlace {
+  /** Reads the parts without which the page is still of use. */
+  readonly parts: PartReader;
   /** The dimensions that the host has. */
   readonly dimensions: readonly UsageDimension[];
   readUsage(query: UsageQuery): Promise<UsageResult<UsageAnswer>>;

@@ -15,10 +15,11 @@ import type { FramedPage } from "./frame.ts";
 import type { Html } from "./html.ts";
 import { modelsFile } from "./models-file.ts";
 import { createPageFile, type FileFormat, fileFormatOf, type PageFile } from "./page-file.ts";
+import { UNREAD, UNREAD_COVERAGE } from "./page-parts.ts";
 import { pageHref } from "./page-place.ts";
 import { reportCommand } from "./report-command.ts";
 import { renderState } from "./states.ts";
-import type { UsageHost, UsageResult } from "./usage-host.ts";
+import type { PeriodCoverage, UsageHost, UsageResult } from "./usage-host.ts";
 import {
   readUsageView,
   renderUsagePeriods,
@@ -93,7 +94,14 @@ async function toPage<Answer>(
   return {
     kind: "page",
     status: 200,
-    page: { ...parts, path: view.path, address: usageHref(view), controls, tools },
+    page: {
+      ...parts,
+      path: view.path,
+      address: usageHref(view),
+      controls,
+      tools,
+      failedParts: host.parts.failed,
+    },
   };
 }
 
@@ -174,7 +182,8 @@ export const linksOf = (host: Pick<UsageHost, "base">, { period }: Pick<UsageQue
 
 async function viewOf(host: UsageHost, spec: UsageViewSpec, parameters: URLSearchParams): Promise<UsageView> {
   const view = readUsageView(spec, parameters, host.base);
-  return { ...view, nameOf: await host.nameFilters(view.query.filters) };
+  const nameFilters = () => host.nameFilters(view.query.filters);
+  return { ...view, nameOf: await host.parts.read("names of filters", nameFilters, () => null) };
 }
 
 /** Returns the value of a result, or null if the query has none. */
@@ -198,7 +207,8 @@ async function readOverview(host: UsageHost, view: UsageView, usage: UsageAnswer
   const { query } = view;
   const links = linksOf(host, query);
   const isEmpty = usage.totals.requests === 0 && query.filters.length === 0;
-  const firstSteps = isEmpty ? await host.firstSteps() : [];
+  const { parts: page } = host;
+  const firstSteps = isEmpty ? await page.read("first steps", () => host.firstSteps(), []) : [];
   if (firstSteps.length > 0)
     return {
       usage,
@@ -215,14 +225,23 @@ async function readOverview(host: UsageHost, view: UsageView, usage: UsageAnswer
   const alone = { ...query, by: null, thenBy: null, compare: "none" } as const;
   const top = { ...query, top: BREAKDOWN_ROWS };
   const [parts, branches, priceFixes] = await Promise.all([
-    host.readOverview({
-      breakdowns: top,
-      forecast: { ...alone, metric: "spent" },
-      year: { ...alone, period: "12m", bucket: "day" },
-      hours: { ...alone, period: "30d", bucket: "hour" },
-    }),
-    showsBranches(view) ? host.readBreakdowns(top, ["branch"]).then(firstOf) : null,
-    usage.totals.unpriced_requests === 0 ? [] : host.priceFixes(usage),
+    page.read(
+      "breakdowns, estimate, days of the year and hours of the week",
+      () =>
+        host.readOverview({
+          breakdowns: top,
+          forecast: { ...alone, metric: "spent" },
+          year: { ...alone, period: "12m", bucket: "day" },
+          hours: { ...alone, period: "30d", bucket: "hour" },
+        }),
+      { breakdowns: [], forecast: null, year: null, hours: null },
+    ),
+    showsBranches(view)
+      ? page.read("branches", async () => firstOf(await host.readBreakdowns(top, ["branch"])), UNREAD)
+      : null,
+    usage.totals.unpriced_requests === 0
+      ? []
+      : page.read("prices of models", () => host.priceFixes(usage), []),
   ]);
   return { usage, dimensions: host.dimensions, ...parts, branches, priceFixes, firstSteps, links };
 }
@@ -305,13 +324,22 @@ async function showSavings(host: UsageHost, parameters: URLSearchParams): Promis
   return await toPage(host, view, parameters, await host.readSavings(query), SAVINGS, async (savings) => {
     const { from, to } = savings.period;
     const [menus, coverage] = await Promise.all([
-      host.readBreakdowns({ ...query, compare: "none", top: MENU_VALUES }, ["project", "model"]),
-      host.readCoverage(
-        { from: Date.parse(from), to: Date.parse(to) },
-        // Only a bucket without requests can be hatched.
-        savings.buckets.some(({ requests }) => requests === 0)
-          ? savings.buckets.map((bucket) => ({ from: Date.parse(bucket.from), to: Date.parse(bucket.to) }))
-          : [],
+      host.parts.read<UsageResult<readonly UsageAnswer[]>>(
+        "menus of filters",
+        () => host.readBreakdowns({ ...query, compare: "none", top: MENU_VALUES }, ["project", "model"]),
+        UNREAD,
+      ),
+      host.parts.read<PeriodCoverage>(
+        "coverage",
+        () =>
+          host.readCoverage(
+            { from: Date.parse(from), to: Date.parse(to) },
+            // Only a bucket without requests can be hatched.
+            savings.buckets.some(({ requests }) => requests === 0)
+              ? savings.buckets.map((each) => ({ from: Date.parse(each.from), to: Date.parse(each.to) }))
+              : [],
+          ),
+        { ...UNREAD_COVERAGE, stoppedMs: null },
       ),
     ]);
     return {

@@ -33,6 +33,9 @@ export interface FilterMenus {
   readonly nameOf: NameOfValue;
 }
 
+/** The menus of a page that could not read them. */
+export const NO_MENUS: FilterMenus = { choices: {}, nameOf: () => null };
+
 /** Reads the values that filters have in a period. The rollups have them. */
 export async function readFilterMenus(
   call: PageCall,

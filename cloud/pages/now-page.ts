@@ -4,9 +4,13 @@ import { DEFAULT_USAGE_QUERY, printUsageQuery } from "../../core/pricing/view/us
 import { retentionFloor } from "../../core/privacy/retention/windows.ts";
 import { parseInstant } from "../../core/wire/instant.ts";
 import type { WorkspaceNow } from "../../core/wire/now.ts";
+import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { formatShortUsd } from "../../pages/formats.ts";
+import type { Html } from "../../pages/html.ts";
 import { nowCsv, nowJson } from "../../pages/now-file.ts";
 import { createPageFile, fileFormatOf } from "../../pages/page-file.ts";
+import { UNREAD } from "../../pages/page-parts.ts";
+import type { UsageResult } from "../../pages/usage-host.ts";
 import { usageFiles } from "../../pages/usage-pages.ts";
 import { usageHref } from "../../pages/usage-view.ts";
 import { readNowView, renderNow } from "../../pages/views/now.ts";
@@ -55,11 +59,19 @@ export async function showNow(call: PageCall): Promise<PageAnswer> {
   const host = createUsageHost(call);
   const [now, windows, latest, menus, nameOf, budgets] = await Promise.all([
     readWorkspaceNow(parts, workspace, filters),
-    readWindows(call, isLongWindow),
+    call.reader.read("limits", () => readWindows(call, isLongWindow), { ok: true, value: [] }),
     listTraces(parts.db, workspace.workspaceId, bounds),
-    host.readBreakdowns({ ...read.query, filters: [], top: MENU_VALUES }, MENUS),
-    host.nameFilters(filters),
-    renderBudgetsNow(call),
+    call.reader.read<UsageResult<readonly UsageAnswer[]>>(
+      "menus of filters",
+      () => host.readBreakdowns({ ...read.query, filters: [], top: MENU_VALUES }, MENUS),
+      UNREAD,
+    ),
+    call.reader.read(
+      "names of filters",
+      () => host.nameFilters(filters),
+      () => null,
+    ),
+    call.reader.read<Html | "">("budgets", () => renderBudgetsNow(call), ""),
   ]);
   const view = { ...read, nameOf };
   if (!windows.ok) return windows.refusal;

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import type { AccountPerson } from "../../core/ports/accounts.ts";
 import type { FramedPage } from "../../pages/frame.ts";
+import type { PartReader } from "../../pages/page-parts.ts";
 import type { PagePlace } from "../../pages/page-place.ts";
 import { problem } from "../http/problem.ts";
 import type { OrRefusal } from "../http/read-payload.ts";
@@ -25,6 +26,8 @@ export interface PageCall extends WorkspaceVisitor {
   readonly context: Context<CloudEnv>;
   /** The time zone, the current time, and the base of links: `/w/{ws}`. */
   readonly place: PagePlace;
+  /** Reads the parts without which the page is still of use. */
+  readonly reader: PartReader;
   /** The parameters of the address. */
   readonly parameters: URLSearchParams;
 }

@@ -14,10 +14,12 @@ import { DAY_MS } from "../../core/values/time.ts";
 import { isUuid } from "../../core/values/uuid.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import type { UsageAnswer, UsageDimension } from "../../core/wire/usage.ts";
+import type { CoverageFigure } from "../../pages/coverage-figure.ts";
 import { renderUsd } from "../../pages/figures.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { renderName } from "../../pages/names.ts";
 import { fileFormatOf } from "../../pages/page-file.ts";
+import { UNREAD_COVERAGE } from "../../pages/page-parts.ts";
 import { type PagePeriod, readPagePeriod } from "../../pages/page-period.ts";
 import { pageHref } from "../../pages/page-place.ts";
 import { calculationJson } from "../../pages/request-file.ts";
@@ -47,7 +49,7 @@ import {
   type TraceRow,
 } from "../store/reads/traces.ts";
 import { renderAuditTabs } from "./audit-parts.ts";
-import { createPeriodReader, readFilterMenus, type UsageRead } from "./filter-menus.ts";
+import { createPeriodReader, NO_MENUS, readFilterMenus, type UsageRead } from "./filter-menus.ts";
 import { tracesCsv } from "./list-csv.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { sendFile, toolsOf } from "./page-tools.ts";
@@ -164,7 +166,7 @@ async function readRequests(
   period: PagePeriod,
 ): Promise<RequestsAnswer | Response> {
   const { parts } = call.env;
-  const { workspace, place } = call;
+  const { workspace, place, reader } = call;
   const { workspaceId } = workspace;
   const { query } = view;
   const binding = {
@@ -180,9 +182,13 @@ async function readRequests(
     // Totals go back as far as the retention of data, which can end before that of the audit log.
     from < retentionFloor("overview", reachOf(workspace, place.now)) || query.text !== null
       ? null
-      : countRequests(query, createPeriodReader(call, period)),
-    readFilterMenus(call, period, MENUS),
-    readPeriodCoverage(parts, workspaceId, period),
+      : reader.read("number of requests", () => countRequests(query, createPeriodReader(call, period)), null),
+    reader.read("menus of filters", () => readFilterMenus(call, period, MENUS), NO_MENUS),
+    reader.read<CoverageFigure>(
+      "coverage",
+      () => readPeriodCoverage(parts, workspaceId, period),
+      UNREAD_COVERAGE,
+    ),
   ]);
   return {
     requests: page.rows.map(toShownRequest),

@@ -41,6 +41,7 @@ export function createUsageHost(call: PageCall): UsageHost {
   const inZone = (query: UsageQuery): UsageQuery => ({ ...query, tz: query.tz ?? place.zone });
   return {
     ...place,
+    parts: call.reader,
     dimensions: CLOUD_DIMENSIONS,
     // Pages show how much was missed; an export also says what.
     readUsage: (query) =>

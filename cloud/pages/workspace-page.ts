@@ -3,10 +3,12 @@ import { html } from "hono/html";
 import { FORM_STYLE } from "../../pages/client-files.data.ts";
 import { type FramedPage, type NavigationItem, renderFrame } from "../../pages/frame.ts";
 import type { Html } from "../../pages/html.ts";
+import { createPartReader } from "../../pages/page-parts.ts";
 import { pageHref } from "../../pages/page-place.ts";
 import { checkStanding } from "../access/authorise.ts";
 import type { ApiRoute } from "../api/api-routes.ts";
 import { etagOf, matchesEtag } from "../http/etag.ts";
+import { logFailure } from "../http/log-failure.ts";
 import { problem } from "../http/problem.ts";
 import type { CloudEnv } from "../ports.ts";
 import { renderDone, takeDone } from "./done-messages.ts";
@@ -55,7 +57,10 @@ export async function answerPage(
   const done = takeDone(path, parameters);
   const base = `/w/${workspace.workspaceId}`;
   const place = { zone: workspace.reportingZone, now: clock.now(), base };
-  const call = { ...visitor.value, env, context, parameters, place };
+  const reader = createPartReader((error) =>
+    logFailure(env.parts, error, context).status === 503 ? "unavailable" : "internal",
+  );
+  const call = { ...visitor.value, env, context, parameters, place, reader };
   let answer: PageAnswer | undefined;
   if (isPost) {
     const form = await readForm(context);
@@ -65,13 +70,14 @@ export async function answerPage(
   if (answer === undefined) throw new TypeError(`the page ${path} does not answer ${context.req.method}`);
   if (answer instanceof Response) return answer;
   // A form's answer has no address to save.
-  const views = isPost ? "" : await renderViewMenu(call, path);
+  const views = isPost ? "" : await reader.read("saved views", () => renderViewMenu(call, path), "");
   const page = renderPage(
     call,
     {
       ...answer,
       controls: html`${views}${answer.controls ?? ""}`,
       main: html`${renderDone(done)}${answer.main}`,
+      failedParts: reader.failed,
       // Without the code: the message is shown once.
       ...(done !== null && { address: answer.address ?? pageHref(base, path) }),
     },

@@ -58,6 +58,7 @@ import {
 import { showSession, showSessions } from "./session-pages.ts";
 import {
   parametersOf,
+  partsOf,
   placeOf,
   sendFile,
   showFailure,
@@ -104,20 +105,30 @@ export function createLocalPages(ports: ApiPorts): Hono {
 
 async function showNow(ports: ApiPorts, context: Context) {
   const view = readNowView(LOCAL_DIMENSIONS, parametersOf(context));
-  const answer = await readNow(ports, view);
+  const parts = partsOf(ports, context);
+  const answer = await readNow(ports, view, parts);
   const place = placeOf(ports);
   const format = fileFormatOf(parametersOf(context));
   if (format !== null) {
     const file = { csv: () => nowCsv(answer), json: () => nowJson(answer, place.zone) };
     return sendFile(context, createPageFile("now", format, file));
   }
-  const budgets = readBudgetLines(ports, ports.clock.now());
+  const budgets = await parts.read<BudgetLines | null>(
+    "budgets",
+    () => readBudgetLines(ports, ports.clock.now()),
+    null,
+  );
   return showPage(ports, context, {
     heading: "Now",
     title: `${formatShortUsd(answer.today.split.spentPicoUsd)} today`,
     path: "/now",
     address: usageHref(view),
-    main: renderNow(answer, place, renderBudgetsNow(budgets, place, pageHref(place.base, "/limits"))),
+    failedParts: parts.failed,
+    main: renderNow(
+      answer,
+      place,
+      budgets === null ? "" : renderBudgetsNow(budgets, place, pageHref(place.base, "/limits")),
+    ),
     tools: toolsOf(
       context,
       view.query.filters.length === 0 ? "/v1/now?detail=1" : `/v1/usage?${printUsageQuery(view.query)}`,
@@ -130,7 +141,8 @@ async function showRequests(ports: ApiPorts, context: Context) {
   const view = readRequestsView(LOCAL_REQUESTS, parametersOf(context));
   const format = fileFormatOf(parametersOf(context));
   if (format !== null) return sendRequests(ports, context, view, format);
-  const answer = await readRequests(ports, view, context.req.raw.signal);
+  const parts = partsOf(ports, context);
+  const answer = await readRequests(ports, view, context.req.raw.signal, parts);
   const parameters = viewParameters(view);
   const file = (as: string) => `/requests?${new URLSearchParams([...parameters, ["format", as]])}`;
   const period = readLocalPeriod(view, ports.clock.now());
@@ -139,6 +151,7 @@ async function showRequests(ports: ApiPorts, context: Context) {
     path: "/requests",
     address: viewHref(view, { values: {} }),
     controls: renderPeriods(view, placeOf(ports)),
+    failedParts: parts.failed,
     main: renderRequests(answer, view, placeOf(ports)),
     tools: toolsOf(context, requestsApiPath(view, period), {
       csv: file("csv"),

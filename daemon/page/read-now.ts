@@ -4,7 +4,11 @@ import { parseSums } from "../../core/pricing/view/usage-sums.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
 import { MINUTE_MS, type Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
+import type { UsageAnswer } from "../../core/wire/usage.ts";
+import type { CoverageFigure } from "../../pages/coverage-figure.ts";
+import { type PartReader, UNREAD, UNREAD_COVERAGE } from "../../pages/page-parts.ts";
 import type { FirstStep } from "../../pages/states.ts";
+import type { UsageResult } from "../../pages/usage-host.ts";
 import type { UsageView } from "../../pages/usage-view.ts";
 import type { NowAnswer, NowTotal } from "../../pages/views/now.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
@@ -28,7 +32,7 @@ const MENU_VALUES = 100;
 type Filters = UsageQuery["filters"];
 
 /** Reads what is happening now. */
-export async function readNow(ports: ApiPorts, view: UsageView): Promise<NowAnswer> {
+export async function readNow(ports: ApiPorts, view: UsageView, parts: PartReader): Promise<NowAnswer> {
   const { store, clock, turn } = ports;
   const now = clock.now();
   const today = dayOf(now, "local").from;
@@ -39,13 +43,21 @@ export async function readNow(ports: ApiPorts, view: UsageView): Promise<NowAnsw
     { from: null, to: null, beforeSeq: null, limit: LATEST, filters },
     turn,
   );
-  const menus = await readUsageBreakdowns(ports, { ...view.query, filters: [], top: MENU_VALUES }, MENUS);
+  const menus = await parts.read<UsageResult<readonly UsageAnswer[]>>(
+    "menus of filters",
+    () => readUsageBreakdowns(ports, { ...view.query, filters: [], top: MENU_VALUES }, MENUS),
+    UNREAD,
+  );
   return {
     view,
     menus: menus.ok ? menus.value : [],
     today: await readTotal(ports, today, filters),
     lastHour: await readTotal(ports, now - MINUTES * MINUTE_MS, filters),
-    coverage: readCoverage(ports, { from: today, to: now + 1 }),
+    coverage: await parts.read<CoverageFigure>(
+      "coverage",
+      () => readCoverage(ports, { from: today, to: now + 1 }),
+      UNREAD_COVERAGE,
+    ),
     calls: await Promise.all(
       running.slice(0, MAX_CALLS).map(async ({ provider, model, runningMs, program }) => ({
         provider,
@@ -54,7 +66,7 @@ export async function readNow(ports: ApiPorts, view: UsageView): Promise<NowAnsw
         client: (await program())?.name ?? null,
       })),
     ),
-    limits: readLimitViews(longWindowsOf(store.limits), now),
+    limits: await parts.read("limits", () => readLimitViews(longWindowsOf(store.limits), now), []),
     minutes: await readMinutes(ports, now, filters),
     latest: latest.requests,
     firstSteps: store.records.latestId() === null ? listFirstSteps(ports) : [],

@@ -1,5 +1,7 @@
 import { printRequestQuery } from "../../core/pricing/view/request-query.ts";
 import { DEFAULT_USAGE_QUERY } from "../../core/pricing/view/usage-query.ts";
+import type { CoverageFigure } from "../../pages/coverage-figure.ts";
+import { type PartReader, UNREAD_COVERAGE } from "../../pages/page-parts.ts";
 import type { PagePeriod } from "../../pages/page-period.ts";
 import { type RequestsAnswer, type RequestsView, requestsSpec } from "../../pages/views/requests.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
@@ -51,6 +53,7 @@ export async function readRequests(
   ports: ApiPorts,
   view: RequestsView,
   signal: AbortSignal,
+  parts: PartReader,
 ): Promise<RequestsAnswer> {
   const { store, turn, clock } = ports;
   const period = readLocalPeriod(view, clock.now());
@@ -59,9 +62,13 @@ export async function readRequests(
     requests: page.requests,
     nextCursor: nextListCursor(page),
     periodWords: period.words,
-    coverage: readCoverage(ports, period),
-    choices: await readMenus(store, period),
-    total: await countRequests(ports, view, period),
+    coverage: await parts.read<CoverageFigure>(
+      "coverage",
+      () => readCoverage(ports, period),
+      UNREAD_COVERAGE,
+    ),
+    choices: await parts.read("menus of filters", () => readMenus(store, period), {}),
+    total: await parts.read("number of requests", () => countRequests(ports, view, period), null),
   };
 }
 

@@ -4,6 +4,7 @@ import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import { FRAME_POLICY, type FramedPage, type NavigationItem, renderFrame } from "../../pages/frame.ts";
 import type { Html } from "../../pages/html.ts";
 import type { PageFile } from "../../pages/page-file.ts";
+import { createPartReader, type PartReader } from "../../pages/page-parts.ts";
 import type { PagePlace } from "../../pages/page-place.ts";
 import { renderFailure, renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
@@ -20,6 +21,14 @@ export const placeOf = ({ clock }: ApiPorts): PagePlace => ({
   now: clock.now(),
   base: "",
 });
+
+/** Creates the reader of a page's parts. A browser that left is not a failure. */
+export const partsOf = (ports: Pick<ApiPorts, "onError">, context: Context): PartReader =>
+  createPartReader((error) => {
+    if (error === context.req.raw.signal.reason) throw error;
+    ports.onError(error);
+    return "internal";
+  });
 
 /** Reads the view of a page from its address. */
 export const viewOf = (context: Context, spec: ViewSpec): View => readView(spec, parametersOf(context));

@@ -19,7 +19,7 @@ import {
 } from "../api/read-usage.ts";
 import { readUnpricedModels } from "../api/unpriced-models.ts";
 import { listFirstSteps } from "./read-now.ts";
-import { parametersOf, placeOf, sendFile, showPage, toolsOf } from "./show-page.ts";
+import { parametersOf, partsOf, placeOf, sendFile, showPage, toolsOf } from "./show-page.ts";
 
 /** How many fixes of missing prices the overview shows at most. */
 const MAX_PRICE_FIXES = 3;
@@ -39,16 +39,34 @@ export async function showUsagePage(ports: ApiPorts, context: Context, show: Sho
 /** Creates what pages about usage need, for one request of a page. */
 export function createUsageHost(ports: ApiPorts, context: Context): UsageHost {
   const { store } = ports;
+  const parts = partsOf(ports, context);
   return {
     ...placeOf(ports),
+    parts,
     dimensions: LOCAL_DIMENSIONS,
     readUsage: (query) => readUsageAnswer(ports, query),
     readBreakdowns: (query, dimensions) => readUsageBreakdowns(ports, query, dimensions),
     readOverview: async ({ breakdowns, forecast, year, hours }) => ({
-      breakdowns: valueOr([], await readUsageBreakdowns(ports, breakdowns, BREAKDOWNS)),
-      forecast: valueOr(null, await readUsageForecast(ports, forecast)),
-      year: valueOr(null, await readUsageSeries(ports, year)),
-      hours: valueOr(null, await readUsageSeries(ports, hours)),
+      breakdowns: await parts.read(
+        "breakdowns",
+        async () => valueOr([], await readUsageBreakdowns(ports, breakdowns, BREAKDOWNS)),
+        [],
+      ),
+      forecast: await parts.read(
+        "estimate of this month",
+        async () => valueOr(null, await readUsageForecast(ports, forecast)),
+        null,
+      ),
+      year: await parts.read(
+        "days of the year",
+        async () => valueOr(null, await readUsageSeries(ports, year)),
+        null,
+      ),
+      hours: await parts.read(
+        "hours of the week",
+        async () => valueOr(null, await readUsageSeries(ports, hours)),
+        null,
+      ),
     }),
     readSavings: (query) => readSavingsAnswer(ports, query),
     readCoverage: async (span, buckets) => ({
