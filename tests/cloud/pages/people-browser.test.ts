@@ -149,8 +149,7 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     await page.getByLabel("Email").fill("owner@example.com");
     await page.getByLabel("Password").fill(PASSWORD);
     await page.keyboard.press("Enter");
-    await at(`/w/${owner.workspaceId}?done=workspace-joined`);
-    await page.getByText("You are now a member of this workspace.").waitFor();
+    await at(`/w/${owner.workspaceId}`);
     const { link } = await invite("third@example.com");
     await page.goto(link);
     await page.getByText("You are signed in as").waitFor();
