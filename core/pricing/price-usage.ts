@@ -153,10 +153,9 @@ interface Item {
   readonly perUnit?: number;
 }
 
-/** Adds a line. A quantity without a rate makes the request unpriced. */
+/** Adds a line for a quantity other than 0. One without a rate makes the request unpriced. */
 function addLine(bill: Bill, { label, quantity, listRate, factors, perUnit = 1 }: Item): void {
   const { row, lines } = bill;
-  if (quantity === 0) return;
   if (!(quantity > 0 && Number.isSafeInteger(quantity))) {
     bill.reason ??= `invalid count of ${label}: ${quantity}`;
     return;
