@@ -3,7 +3,7 @@ import {
   closeSync,
   existsSync,
   fstatSync,
-  fsyncSync,
+  fsync,
   ftruncateSync,
   openSync,
   readdirSync,
@@ -14,6 +14,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
 import type { Outbox, OutboxEntry, OutboxItem, OutboxVerdict } from "../../core/ports/outbox.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { timeOfUuidV7 } from "../../core/values/uuid.ts";
@@ -157,30 +158,36 @@ async function appendLocked(state: OutboxState, lockPath: string, item: OutboxIt
   makeFolder(state.folder);
   const lock = await acquireLock(lockPath);
   try {
-    appendEntry(state, item);
+    await appendEntry(state, item);
   } finally {
     lock.release();
   }
 }
 
-function appendEntry(state: OutboxState, item: OutboxItem): void {
+async function appendEntry(state: OutboxState, item: OutboxItem): Promise<void> {
   const { folder, fileBytes } = state;
   const at = findTail(state) ?? { path: filePath(folder, 1), size: 0, seq: 0, hash: FIRST_PREVIOUS_HASH };
   const path = at.size >= fileBytes ? filePath(folder, numberOf(basename(at.path)) + 1) : at.path;
-  const entry = chain(item, at.seq + 1, at.hash);
-  const size = appendLine(path, Buffer.from(`${JSON.stringify(entry)}\n`));
-  state.tail = { path, size, seq: entry.seq, hash: entry.hash };
+  const seq = at.seq + 1;
+  const { hash, line } = chain(item, seq, at.hash);
+  const size = await appendLine(path, Buffer.from(`${line}\n`));
+  state.tail = { path, size, seq, hash };
   for (const old of listFiles(folder).slice(0, -OUTBOX_FILES)) rmSync(join(folder, old), { force: true });
 }
 
-/** Appends a line completely or not at all, and syncs it to disk, since it is sent next. Returns the new size of the file. */
-function appendLine(path: string, line: Buffer): number {
+const fsyncLater = promisify(fsync);
+
+/**
+ * Appends a line completely or not at all, and syncs it to disk, since it is sent next. Returns the new size of the file. The thread does not
+ * wait for the disk: new connections need it meanwhile.
+ */
+async function appendLine(path: string, line: Buffer): Promise<number> {
   const file = openSync(path, "a", 0o600);
   try {
     const start = fstatSync(file).size;
     try {
       for (let written = 0; written < line.length; ) written += writeSync(file, line, written);
-      fsyncSync(file);
+      await fsyncLater(file);
     } catch (cause) {
       ftruncateSync(file, start);
       throw cause;
@@ -216,10 +223,12 @@ function positionOf(line: string): { seq: number; hash: string } {
   return { seq: entry.seq, hash: entry.hash };
 }
 
-function chain(item: OutboxItem, seq: number, previous: string): OutboxEntry {
+/** Returns the hash of an entry, and its line: the hashed text with the hash as its last member. */
+function chain(item: OutboxItem, seq: number, previous: string): { hash: string; line: string } {
   const { kind, at, origin, projects, requestIds, fields, payload } = item;
-  const content = { seq, previous, kind, at, origin, projects, requestIds, fields, payload };
-  return { ...content, hash: sha256Hex(JSON.stringify(content)) };
+  const text = JSON.stringify({ seq, previous, kind, at, origin, projects, requestIds, fields, payload });
+  const hash = sha256Hex(text);
+  return { hash, line: `${text.slice(0, -1)},"hash":"${hash}"}` };
 }
 
 function parseEntry(line: string): OutboxEntry | null {

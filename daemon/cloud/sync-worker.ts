@@ -185,24 +185,30 @@ interface OutgoingBatch {
   readonly skipped: readonly string[];
 }
 
-function buildBatch(
-  { store, sha256 }: CloudServicePorts,
+/** The number of records that a batch reads at once, in some milliseconds. Other work, such as a new connection, runs in between. */
+const READ_AT_ONCE = 100;
+
+async function buildBatch(
+  { store, clock, sha256 }: CloudServicePorts,
   requestIds: readonly string[],
   upload: CloudSettings["cloud"]["upload"],
   { promptHashKey }: CloudCredentials,
   idKey: string | null,
-): OutgoingBatch {
+): Promise<OutgoingBatch> {
   const hashId = idKey === null ? null : createIdHash(idKey, sha256);
   const promptHash = choosePromptHashForm(upload.promptHashKind, promptHashKey, sha256);
   const records: MetadataRecord[] = [];
   const projects = new Set<string>();
   const incomplete = new Set<string>();
-  for (const request of store.delivery.requestsById(requestIds)) {
-    const outgoing = toOutgoingRecord(request, upload, promptHash, hashId);
-    if (outgoing.kind !== "send") continue;
-    records.push(outgoing.record);
-    projects.add(request.project);
-    if (!request.tokensComplete) incomplete.add(request.requestId);
+  for (let at = 0; at < requestIds.length; at += READ_AT_ONCE) {
+    if (at > 0) await delay(clock, 0);
+    for (const request of store.delivery.requestsById(requestIds.slice(at, at + READ_AT_ONCE))) {
+      const outgoing = toOutgoingRecord(request, upload, promptHash, hashId);
+      if (outgoing.kind !== "send") continue;
+      records.push(outgoing.record);
+      projects.add(request.project);
+      if (!request.tokensComplete) incomplete.add(request.requestId);
+    }
   }
   const sent = new Set(records.map((record) => record.request_id));
   return {
@@ -226,7 +232,7 @@ async function sendBatch(
   const credentials = connection?.credentials ?? null;
   if (connection === null || credentials === null || !connection.settings.cloud.enabled) return NOT_SENT;
   const { upload } = connection.settings.cloud;
-  const batch = buildBatch(ports, requestIds, upload, credentials, await ports.idKey());
+  const batch = await buildBatch(ports, requestIds, upload, credentials, await ports.idKey());
   const { records, skipped } = batch;
   if (skipped.length > 0) {
     store.delivery.settle({ synced: [], skipped, quarantined: [], at: clock.now() });

@@ -41,6 +41,8 @@ export interface SyncRig {
   stopDaemon(): Promise<void>;
   /** A client whose calls go through the proxy. */
   createCaller(seed: string): Caller;
+  /** A client whose calls go to the same providers without the meter. */
+  createDirectCaller(seed: string): Caller;
   /** Asks the daemon to sync; false if it does not respond. */
   poke(): Promise<boolean>;
   /** The ids that the cloud has, read as the owner of the tables. */
@@ -126,6 +128,11 @@ export async function createSyncRig(seed: string): Promise<SyncRig> {
       await Promise.all([startServers(), startMetering()]);
     },
     createCaller: (callerSeed) => createCaller(running, createSeededRandom(`${seed} ${callerSeed}`)),
+    createDirectCaller: (callerSeed) =>
+      createCaller(
+        () => ({ proxyPort: parent.port, caPem: simulation.caPem }),
+        createSeededRandom(`${seed} ${callerSeed}`),
+      ),
     async poke() {
       try {
         const secret = readFileSync(tokenFile(home), "utf8").trim();

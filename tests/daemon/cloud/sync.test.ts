@@ -53,6 +53,22 @@ describe("metadata sync, row by row of the specification's table", () => {
     assert.equal(cloud.to(BATCH).length, 1);
   });
 
+  it("reads the records of a batch in parts, between which other work runs", async (context) => {
+    const ids = add(250);
+    const { delivery } = machine.store;
+    const { requestsById } = delivery;
+    let [inThisTurn, most] = [0, 0];
+    context.mock.method(delivery, "requestsById", (asked: readonly string[]) => {
+      if (inThisTurn === 0) setImmediate(() => (inThisTurn = 0));
+      inThisTurn += asked.length;
+      most = Math.max(most, inThisTurn);
+      return requestsById(asked);
+    });
+    await machine.service.syncNow();
+    assert.deepEqual(idsOf(cloud.to(BATCH)[0]?.body), ids);
+    assert.equal(most, 100);
+  });
+
   for (const [status, reason] of [
     [401, "paused_unauthorised"],
     [403, "paused_forbidden"],
