@@ -215,8 +215,8 @@ export async function readOverviewParts(
 }
 
 /**
- * Reads when no machine ran, from the first to the last bucket without requests, since only those can be hatched. Null if there are
- * none, or if it is not known.
+ * Reads when no machine ran, from the first to the last bucket without requests after one with requests, since only those are hatched.
+ * Null if there are none, or if it is not known.
  */
 async function readStopsOfEmpty(
   trx: ReadTransaction,
@@ -225,7 +225,9 @@ async function readStopsOfEmpty(
 ): Promise<readonly RunningTime[] | null> {
   const empty = series.flatMap((each) => {
     const used = new Set(each?.data.buckets.map(({ bucket }) => bucket));
-    return (each?.plan.buckets ?? []).filter((_, at) => !used.has(at));
+    // A young workspace has nearly a year of empty days before its first request.
+    const first = Math.min(...used);
+    return (each?.plan.buckets ?? []).filter((_, at) => at > first && !used.has(at));
   });
   if (empty.length === 0) return null;
   const span = {

@@ -75,7 +75,7 @@ describeOnEngines("the page of coverage", (engine) => {
       [...html.matchAll(/class="stopped" data-tip="([^"]+)"/g)].map(([, tip]) => tip);
     const other = await rig.addWorkspace({ plan: "team" });
     const person = await rig.personIn(other, "member");
-    const calls = [at(-60), at(-1)].map((requested_at) => record(rig.uuid(), { requested_at }));
+    const calls = [at(-24 * 32), at(-60), at(-1)].map((requested_at) => record(rig.uuid(), { requested_at }));
     assert.equal((await rig.call("POST", "/v1/requests/batch", other.token, batch(...calls))).status, 200);
     // It is Saturday, 21 November, 12:00. Nothing ran from 22 October at 12:00 until four hours ago. A call on Thursday was imported.
     const runs = [
