@@ -312,7 +312,7 @@ const PAGES: readonly (readonly [path: string, mostMs: number])[] = [
   ["/machines", 100],
   ["/people", 100],
   ["/savings", 100],
-  ["/coverage", 185],
+  ["/coverage", 150],
   ["/limits", 100],
 ];
 const PAGE_ROUNDS = 7;

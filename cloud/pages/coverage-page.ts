@@ -36,7 +36,7 @@ import {
   sumCoverageBuckets,
   sumMachines,
 } from "../store/reads/coverage.ts";
-import { readSharedStops, readStops } from "../store/reads/fleet-coverage.ts";
+import { readStops } from "../store/reads/fleet-coverage.ts";
 import { inReadScope } from "../store/reads/read-scope.ts";
 import type { Span } from "../store/reads/usage-spans.ts";
 import { readRoute } from "./page-api.ts";
@@ -94,10 +94,9 @@ async function readAnswer(
   if (zone === null) throw new Error(`the runtime does not know the zone ${place.zone}`);
   const buckets = cutCoverageTime(span, zone);
   const calls = await sumCoverageBuckets(parts.db, workspaceId, buckets, selection);
-  const { all, counts, shared, stopped } = await inReadScope(parts.db, { workspaceId }, async (trx) => ({
+  const { all, counts, stopped } = await inReadScope(parts.db, { workspaceId }, async (trx) => ({
     all: await readMachineSums(trx, workspaceId, span, { machines: null, kinds: selection.kinds }),
     counts: await readCounts(trx, workspaceId, span, { machines: selection.machines, kinds: null }),
-    shared: await readSharedStops(trx, workspaceId, span, selection.machines),
     stopped: await readStops(trx, workspaceId, span, MAX_ROWS, selection.machines),
   }));
   const sums = all.filter(({ machineId }) => passes(selection.machines, machineId));
@@ -112,7 +111,8 @@ async function readAnswer(
     permille,
     unknown_machines: unknownMachines,
   } = withShare(sumMachines(sums), selection);
-  const stoppedMs = shared === null || unknownMachines > 0 ? [] : measureStoppedMs(shared, buckets);
+  const stoppedMs =
+    stopped.shared === null || unknownMachines > 0 ? [] : measureStoppedMs(stopped.shared, buckets);
   const listed = sums.toSorted(byUrgency).slice(0, MAX_MACHINES);
   return {
     summary: { ...summariseCoverage(sumCounts(machines)), metered, seen, permille },

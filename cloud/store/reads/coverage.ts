@@ -279,9 +279,9 @@ export async function readCounts(
   { machines, kinds }: CoverageSelection = ALL_COVERAGE,
 ): Promise<ReadonlyMap<string, KindCount[]>> {
   const parts = selectCoverage(workspaceId, span, {
-    ofDays: `select h.machine_id, c.kind, (c.value ->> 'count')::bigint as count, c.value ->> 'hour' as hour
+    ofDays: `select h.machine_id, c.kind, (c.value ->> 'count')::bigint as count, (c.value ->> 'hour') collate "C" as hour
       from coverage_days h cross join lateral jsonb_each(h.counts) as c (kind, value)`,
-    ofHours: `select h.machine_id, c.kind, c.count::bigint, to_char(h.hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+    ofHours: `select h.machine_id, c.kind, c.count::bigint, to_char(h.hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') collate "C"
       from coverage_hours h cross join lateral jsonb_each_text(h.counts) as c (kind, count)`,
     filter: "and h.counts <> '{}'::jsonb",
     machines,
@@ -312,10 +312,13 @@ export function runsOf(
   return sql`
     select machine_id, run_from, run_to from daemon_runs where workspace_id = ${workspaceId}::uuid
       and run_to >= ${first}::timestamptz and run_from < ${last}::timestamptz${own}
-    union all select machine_id, max(run_to), max(run_to) from daemon_runs where workspace_id = ${workspaceId}::uuid
-      and run_to < ${first}::timestamptz${own} group by machine_id
-    union all select machine_id, min(run_from), min(run_from) from daemon_runs where workspace_id = ${workspaceId}::uuid
-      and run_from >= ${last}::timestamptz${own} group by machine_id`;
+    union all select machine_id, at, at from (
+      select machine_id, max(run_to) filter (where run_to < ${first}::timestamptz) as before,
+        min(run_from) filter (where run_from >= ${last}::timestamptz) as after
+      from daemon_runs where workspace_id = ${workspaceId}::uuid
+        and (run_to < ${first}::timestamptz or run_from >= ${last}::timestamptz)${own}
+      group by machine_id
+    ) as others cross join lateral (values (before), (after)) as v (at) where at is not null`;
 }
 
 async function readRuns(

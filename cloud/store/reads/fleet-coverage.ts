@@ -103,31 +103,56 @@ export async function countUnknown(trx: ReadTransaction, workspaceId: string, sp
   }).length;
 }
 
+/** The shortest stop, in SQL. It is added to a time, since a difference of times takes longer to compare. */
+const MIN_STOP = sql.raw(`interval '1 millisecond' * ${MIN_STOP_MS}`);
+
+/**
+ * SQL for common table expressions that end with `shared`: the times in which no machine ran, of those in `runs`. Runs that begin within
+ * the length of the shortest stop are joined first, which leaves fewer to sort: there can be no stop between them.
+ */
+const SHARED_STOPS = sql`
+  joined as (
+    select min(run_from) as run_from, max(run_to) as run_to from runs
+    group by date_bin(${MIN_STOP}, run_from, timestamptz 'epoch')
+  ),
+  machine_ends as (select min(run_to) as first, max(run_from) as last from runs group by machine_id),
+  shared as (
+    select ended, began from (
+      select run_from as began,
+        max(run_to) over (order by run_from rows between unbounded preceding and 1 preceding) as ended from joined
+    ) as pairs
+    where began >= ended + ${MIN_STOP} and exists (select from machine_ends where first <= ended and last >= began)
+  )`;
+
+/** SQL for the columns of `SharedRow`. */
+const SHARED_COLUMNS = sql`exists (select from runs) as has_runs, (
+    select coalesce(json_agg(json_build_array(extract(epoch from ended) * 1000, extract(epoch from began) * 1000) order by ended), '[]')
+    from shared
+  ) as shared`;
+
+interface SharedRow {
+  readonly has_runs: boolean;
+  readonly shared: readonly (readonly [Millis, Millis])[];
+}
+
+/** Returns the times in which no machine ran, within the period; null if none reported its running times. */
+function toSharedStops(row: SharedRow | undefined, { from, to }: Span): RunningTime[] | null {
+  if (row?.has_runs !== true) return null;
+  return row.shared
+    .map(([ended, began]) => ({ from: Math.max(ended, from), to: Math.min(began, to) }))
+    .filter((stop) => stop.from < stop.to);
+}
+
 /** Finds when no machine ran, as `findSharedStoppedTimes()`. Null if none reported its running times. */
 export async function readSharedStops(
   trx: ReadTransaction,
   workspaceId: string,
-  { from, to }: Span,
-  machines: ValueFilter | null = null,
+  span: Span,
 ): Promise<RunningTime[] | null> {
-  const { rows } = await sql<{ has_runs: boolean; stops: [Millis, Millis][] }>`
-    with runs as materialized (${runsOf(workspaceId, { from, to }, machines)}),
-    stops as (
-      select ended, began from (
-        select run_from as began,
-          max(run_to) over (order by run_from rows between unbounded preceding and 1 preceding) as ended from runs
-      ) as pairs where began - ended >= interval '1 millisecond' * ${sql.lit(MIN_STOP_MS)}
-    ),
-    machines as (select min(run_to) as first, max(run_from) as last from runs group by machine_id)
-    select exists (select from runs) as has_runs, (
-      select coalesce(json_agg(json_build_array(extract(epoch from ended) * 1000, extract(epoch from began) * 1000) order by ended), '[]')
-      from stops where exists (select from machines where first <= ended and last >= began)
-    ) as stops`.execute(trx);
-  const [found] = rows;
-  if (found?.has_runs !== true) return null;
-  return found.stops
-    .map(([ended, began]) => ({ from: Math.max(ended, from), to: Math.min(began, to) }))
-    .filter((stop) => stop.from < stop.to);
+  const { rows } = await sql<SharedRow>`
+    with runs as materialized (${runsOf(workspaceId, span)}), ${SHARED_STOPS}
+    select ${SHARED_COLUMNS}`.execute(trx);
+  return toSharedStops(rows[0], span);
 }
 
 /** A time in which a machine's daemon did not run. */
@@ -141,25 +166,26 @@ export interface FleetStops {
   readonly times: number;
   readonly totalMs: number;
   readonly latest: readonly MachineStop[];
+  /** When no machine ran, as `readSharedStops()`. */
+  readonly shared: RunningTime[] | null;
 }
 
-/** SQL for the times between the runs of each machine, within the period, as `findStoppedTimes()`. */
-const stopsOf = (
-  workspaceId: string,
-  { from, to }: Span,
-  machines: ValueFilter | null = null,
-): RawBuilder<unknown> => sql`
+/** SQL for the times between the runs of each machine in `runs`, within the period, as `findStoppedTimes()`. */
+const stopsOf = (runs: RawBuilder<unknown>, { from, to }: Span): RawBuilder<unknown> => sql`
   select machine_id, greatest(ended, ${formatInstant(from)}::timestamptz) as stop_from,
     least(began, ${formatInstant(to)}::timestamptz) as stop_to
   from (
     select machine_id, run_from as began, max(run_to) over (
       partition by machine_id order by run_from rows between unbounded preceding and 1 preceding
-    ) as ended from (${runsOf(workspaceId, { from, to }, machines)}) as runs
+    ) as ended from ${runs} as runs
   ) as pairs
-  where began - ended >= interval '1 millisecond' * ${sql.lit(MIN_STOP_MS)}
-    and greatest(ended, ${formatInstant(from)}::timestamptz) < least(began, ${formatInstant(to)}::timestamptz)`;
+  where began >= ended + ${MIN_STOP}
+    and began > ${formatInstant(from)}::timestamptz and ended < ${formatInstant(to)}::timestamptz`;
 
-/** Reads when the daemons of machines did not run, with the latest times first. */
+/**
+ * Reads when the daemons of machines did not run, with the latest times first, and when none of them ran. The running times are read
+ * once. Only stops that can be among the latest get the name of their machine.
+ */
 export async function readStops(
   trx: ReadTransaction,
   workspaceId: string,
@@ -167,27 +193,26 @@ export async function readStops(
   limit: number,
   machines: ValueFilter | null = null,
 ): Promise<FleetStops> {
-  const { rows } = await sql<{ times: string; total_ms: string; latest: LatestStop[] }>`
-    with stops as materialized (${stopsOf(workspaceId, span, machines)})
+  const { rows } = await sql<SharedRow & { times: string; total_ms: string; latest: LatestStop[] }>`
+    with runs as materialized (${runsOf(workspaceId, span, machines)}), ${SHARED_STOPS},
+    stops as materialized (${stopsOf(sql`runs`, span)})
     select count(*) as times, coalesce((extract(epoch from sum(stop_to - stop_from)) * 1000)::bigint, 0) as total_ms, (
       select coalesce(json_agg(json_build_array(machine_id, name, stop_from_ms, stop_to_ms)), '[]') from (
         select s.machine_id, coalesce(m.label, m.hostname) as name,
           extract(epoch from s.stop_from) * 1000 as stop_from_ms, extract(epoch from s.stop_to) * 1000 as stop_to_ms
         from stops s join machines m on m.machine_id = s.machine_id
-        where m.workspace_id = ${workspaceId}::uuid
+        where m.workspace_id = ${workspaceId}::uuid and s.stop_from >= coalesce(
+          (select stop_from from stops order by stop_from desc offset ${sql.lit(limit - 1)} limit 1), '-infinity')
         order by s.stop_from desc, name, s.machine_id limit ${sql.lit(limit)}
       ) as listed
-    ) as latest
+    ) as latest, ${SHARED_COLUMNS}
     from stops`.execute(trx);
+  const [row] = rows;
   return {
-    times: Number(rows[0]?.times ?? 0),
-    totalMs: Number(rows[0]?.total_ms ?? 0),
-    latest: (rows[0]?.latest ?? []).map(([machineId, machine, from, to]) => ({
-      machineId,
-      machine,
-      from,
-      to,
-    })),
+    times: Number(row?.times ?? 0),
+    totalMs: Number(row?.total_ms ?? 0),
+    latest: (row?.latest ?? []).map(([machineId, machine, from, to]) => ({ machineId, machine, from, to })),
+    shared: toSharedStops(row, span),
   };
 }
 
@@ -202,7 +227,7 @@ export async function readLastStops(
 ): Promise<ReadonlyMap<string, RunningTime>> {
   if (machineIds.length === 0) return new Map();
   const { rows } = await sql<{ machine_id: string; stop_from: Millis; stop_to: Millis }>`
-    select distinct on (machine_id) machine_id, stop_from, stop_to from (${stopsOf(workspaceId, span)}) as s
+    select distinct on (machine_id) machine_id, stop_from, stop_to from (${stopsOf(sql`(${runsOf(workspaceId, span)})`, span)}) as s
     where machine_id in (${sql.join(machineIds.map((id) => sql`${id}::uuid`))})
     order by machine_id, stop_from desc`.execute(trx);
   return new Map(

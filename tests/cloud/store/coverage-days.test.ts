@@ -13,15 +13,21 @@ import { inReadScope } from "../../../cloud/store/reads/read-scope.ts";
 import { resumeTasks } from "../../../cloud/store/resume-tasks.ts";
 import { addTask } from "../../../cloud/store/tasks.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
+import { findSharedStoppedTimes, findStoppedTimes } from "../../../core/metering/coverage/running-times.ts";
 import { DAY_MS, HOUR_MS } from "../../../core/values/time.ts";
 import { propertyRuns } from "../../core/property-runs.rig.ts";
 import { type CloudRig, createRig, json, START, UNLIMITED } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
 
 const HOURS = 5 * 24;
-const at = (hour: number) => new Date(START - hour * HOUR_MS).toISOString();
+const at = (hour: number) => new Date(Math.round(START - hour * HOUR_MS)).toISOString();
 const hoursAgo = fc.integer({ min: 0, max: HOURS });
 const count = fc.integer({ min: 0, max: 9 });
+
+/** Near a whole hour, so that many runs begin and end within minutes. */
+const timeAgo = fc
+  .tuple(hoursAgo, fc.integer({ min: 0, max: 10 }))
+  .map(([hours, steps]) => hours + steps / 120);
 
 /** What a machine states at once. */
 const upload = fc.record({
@@ -32,7 +38,7 @@ const upload = fc.record({
     selector: ({ hour }) => hour,
     maxLength: 6,
   }),
-  runs: fc.array(fc.tuple(hoursAgo, hoursAgo), { maxLength: 3 }),
+  runs: fc.array(fc.tuple(timeAgo, timeAgo), { maxLength: 6 }),
 });
 
 describeOnEngines("the sums of coverage by day", (engine) => {
@@ -68,6 +74,15 @@ describeOnEngines("the sums of coverage by day", (engine) => {
       assert.equal(answer.status, 200, JSON.stringify(await json(answer)));
     };
     return { workspace, send };
+  }
+
+  /** All stored runs of a workspace by machine. */
+  async function readRuns(workspaceId: string) {
+    const { rows } = await sql<{ machine_id: string; from: number; to: number }>`
+      select machine_id, run_from as "from", run_to as "to" from daemon_runs where workspace_id = ${workspaceId}::uuid`.execute(
+      rig.db,
+    );
+    return Map.groupBy(rows, ({ machine_id }) => machine_id);
   }
 
   /** The coverage of a workspace from all its hours. */
@@ -140,8 +155,19 @@ describeOnEngines("the sums of coverage by day", (engine) => {
           assert.deepEqual(read, {
             times: stops.length,
             totalMs: stops.reduce((sum, each) => sum + each.to - each.from, 0),
-            latest: stops.toSorted((a, b) => b.from - a.from).slice(0, 3),
+            // Their order, in case of equal times, is that of the names.
+            latest: stops.toSorted((a, b) => b.from - a.from || (a.machine < b.machine ? -1 : 1)).slice(0, 3),
+            shared: machines.every(({ runs }) => runs.length === 0)
+              ? null
+              : findSharedStoppedTimes(
+                  machines.map(({ runs }) => runs),
+                  { from, to },
+                ),
           });
+          // The runs that are read tell the same as all that are stored.
+          const runs = await readRuns(workspace.id);
+          for (const { machineId, stopped } of machines)
+            assert.deepEqual(stopped, findStoppedTimes(runs.get(machineId) ?? [], { from, to }));
           const last = await inReadScope(rig.db, scope, (trx) =>
             readLastStops(
               trx,
