@@ -11,6 +11,7 @@ import type { TokenCounter } from "../core/ports/token-counter.ts";
 import type { PriceBook } from "../core/pricing/price-book.ts";
 import type { Redact } from "../core/privacy/redaction/redact.ts";
 import type { Millis } from "../core/values/time.ts";
+import type { SettingsAnswer } from "../pages/views/settings.ts";
 import type { ApiPeer } from "./api/app.ts";
 import type { DaemonHealth, DaemonStatus } from "./api/daemon-status.ts";
 import type { BudgetNotice } from "./budgets/budget-notice.ts";
@@ -72,6 +73,8 @@ export interface DaemonPorts {
   cloud?: CloudService | null;
   /** What was sent, for the page of privacy. */
   sent?: SentLog;
+  /** Reads the settings, for their page. */
+  settings?(): Promise<SettingsAnswer>;
   /** Sends records and events to the configured webhooks. The daemon starts and stops it. Null: none. */
   webhooks?: WebhookService | null;
   /** Exports records by OTLP. The daemon starts and stops it. Null: not configured. */

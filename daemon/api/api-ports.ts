@@ -4,6 +4,7 @@ import type { IsKnownHost } from "../../core/metering/coverage/unlisted-hosts.ts
 import type { Clock } from "../../core/ports/clock.ts";
 import type { ConnectionOwnerLookup } from "../../core/ports/connection-owner.ts";
 import type { PriceBook } from "../../core/pricing/price-book.ts";
+import type { SettingsAnswer } from "../../pages/views/settings.ts";
 import type { BudgetTracker, LetThroughTotals } from "../budgets/budget-tracker.ts";
 import type { Capture } from "../capture/capture.ts";
 import type { ProjectOrigins } from "../capture/project-origins.ts";
@@ -45,6 +46,8 @@ export interface ApiPorts {
   >;
   /** What was sent. Without it, the page of privacy shows that nothing was. */
   sent?: SentLog;
+  /** Reads the settings. Without it, the page of settings shows that they are not known. */
+  settings?(): Promise<SettingsAnswer>;
   /** Follows limits. Without it, only stored readings are shown. */
   limits?: Pick<LimitTracker, "flush">;
   /** The budgets, and which of them are in `config.toml`. Without them, none are shown. */

@@ -8,7 +8,7 @@ import { showUnknownPage } from "../page/show-page.ts";
 import { checkAccess, REQUEST_HEADER } from "./access.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { createBudgetRoutes } from "./budget-routes.ts";
-import { getCoverage, getOutbox } from "./coverage-routes.ts";
+import { getCoverage, getOutbox, getSettings } from "./coverage-routes.ts";
 import { createDataRoutes } from "./data-routes.ts";
 import { hasBearerSecret } from "./has-bearer-secret.ts";
 import { createLimitRoutes } from "./limit-routes.ts";
@@ -101,6 +101,7 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
   api.route("/v1/usage", createUsageRoutes(ports));
   api.route("/v1/sessions", createSessionRoutes(ports));
   api.get("/v1/coverage", (context) => getCoverage(ports, context));
+  api.get("/v1/settings", (context) => getSettings(ports, context));
   api.get("/v1/outbox", (context) => getOutbox(ports, context));
   api.get("/v1/savings", (context) => getSavings(ports, context));
   api.route("/v1", createDataRoutes(ports));

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { coverageJson } from "../../pages/coverage-file.ts";
 import { privacyJson } from "../../pages/privacy-file.ts";
+import { settingsJson } from "../../pages/settings-file.ts";
 import { localZone } from "../page/page-period.ts";
 import { readCoverageAnswer, readCoverageFilters } from "../page/read-coverage.ts";
 import { readPrivacy } from "../page/read-privacy.ts";
@@ -15,6 +16,13 @@ export async function getCoverage(ports: ApiPorts, context: Context): Promise<Re
   if (!period.ok) return problem(context, 400, period.code, period.detail);
   const filters = readCoverageFilters(new URL(context.req.url).searchParams);
   return context.json(coverageJson(await readCoverageAnswer(ports, period, filters), localZone()));
+}
+
+/** Answers with the settings, without secrets. */
+export async function getSettings(ports: ApiPorts, context: Context): Promise<Response> {
+  const answer = (await ports.settings?.()) ?? null;
+  if (answer === null) return problem(context, 404, "not_found", "This daemon does not state its settings.");
+  return context.json(settingsJson(answer));
 }
 
 /** Answers with what left this machine, as far as the log of what was sent goes back. */

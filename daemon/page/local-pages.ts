@@ -19,6 +19,7 @@ import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.t
 import { pageHref } from "../../pages/page-place.ts";
 import { privacyCsv, privacyJson } from "../../pages/privacy-file.ts";
 import { periodOptions } from "../../pages/report-command.ts";
+import { settingsCsv, settingsJson } from "../../pages/settings-file.ts";
 import { USAGE_PAGES, usageFiles } from "../../pages/usage-pages.ts";
 import { usageHref } from "../../pages/usage-view.ts";
 import { filesOf, viewHref, viewParameters } from "../../pages/view.ts";
@@ -29,6 +30,7 @@ import { readNowView, renderNow } from "../../pages/views/now.ts";
 import { renderPrivacy } from "../../pages/views/privacy.ts";
 import { adviceOf, renderNoRequest, renderRequest } from "../../pages/views/request.ts";
 import { type RequestsView, readRequestsView, renderRequests } from "../../pages/views/requests.ts";
+import { renderSettings } from "../../pages/views/settings.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { explanationJson } from "../api/explanation-json.ts";
 import { LOCAL_DIMENSIONS } from "../api/read-usage.ts";
@@ -43,6 +45,7 @@ import { readLocalPeriod } from "./page-period.ts";
 import {
   LOCAL_COVERAGE,
   printCoverageFilters,
+  readCloud,
   readCoverageAnswer,
   readCoverageFilters,
 } from "./read-coverage.ts";
@@ -92,6 +95,7 @@ export function createLocalPages(ports: ApiPorts): Hono {
   routes.get("/statement", (context) => answerStatement(ports, context, null));
   routes.get("/statement/:month", (context) => answerStatement(ports, context, context.req.param("month")));
   routes.get("/privacy", (context) => showPrivacy(ports, context));
+  routes.get("/settings", (context) => showSettings(ports, context));
   routes.get("/limits", (context) => showLimits(ports, context));
   routes.get("/coverage", (context) => showCoverage(ports, context));
   routes.onError((error, context) => {
@@ -231,6 +235,22 @@ async function showPrivacy(ports: ApiPorts, context: Context) {
     path: "/privacy",
     main: renderPrivacy(answer, placeOf(ports)),
     tools: toolsOf(context, "/v1/outbox", { ...pageFiles("/privacy"), command: "meter cloud privacy audit" }),
+  });
+}
+
+async function showSettings(ports: ApiPorts, context: Context) {
+  const answer = (await ports.settings?.()) ?? null;
+  const format = fileFormatOf(parametersOf(context));
+  if (format !== null && answer !== null) {
+    const file = { csv: () => settingsCsv(answer), json: () => settingsJson(answer) };
+    return sendFile(context, createPageFile("settings", format, file));
+  }
+  const { sentence } = await readCloud(ports);
+  return showPage(ports, context, {
+    heading: "Settings",
+    path: "/settings",
+    main: renderSettings(answer, sentence, placeOf(ports)),
+    tools: toolsOf(context, "/v1/settings", { ...pageFiles("/settings"), command: "meter doctor" }),
   });
 }
 

@@ -22,6 +22,7 @@ export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
   [
     { path: "/statement", name: "Statement" },
     { path: "/privacy", name: "Privacy" },
+    { path: "/settings", name: "Settings" },
   ],
 ];
 

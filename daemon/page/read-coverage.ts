@@ -135,7 +135,8 @@ const CLOUD_STATES: Readonly<Record<Banner, string>> = {
   "NOT-CONFIGURED": "Not connected to a cloud",
 };
 
-async function readCloud({ cloud }: ApiPorts): Promise<CoverageAnswer["cloud"]> {
+/** Describes the state of delivery to a cloud. */
+export async function readCloud({ cloud }: ApiPorts): Promise<NonNullable<CoverageAnswer["cloud"]>> {
   const { banner, sentence } = (await cloud?.banner()) ?? {
     banner: "NOT-CONFIGURED" as const,
     sentence: "Nothing is sent to a cloud. To connect: meter cloud connect",

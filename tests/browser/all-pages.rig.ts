@@ -17,7 +17,7 @@ const MAX_BYTES = 60 * 1024;
 /** The names of the pages that both hosts have. */
 export const SHARED_PAGES = [
   ...["now", "overview", "explore", "sessions", "requests", "projects", "models", "limits"],
-  ...["coverage", "statement", "privacy", "session", "request"],
+  ...["coverage", "statement", "privacy", "settings", "session", "request"],
 ];
 
 const gzip = (text: string | Buffer) => gzipSync(text).length;

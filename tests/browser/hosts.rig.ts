@@ -11,6 +11,7 @@ import { batch, createRig, json, record, START } from "../cloud/kit/cloud-rig.ts
 import { pagesEngine } from "../cloud/kit/engines.ts";
 import { sendBody } from "../cloud/kit/stored-body.ts";
 import { HOST, openApi } from "../daemon/api/api.rig.ts";
+import { sampleSettings } from "../daemon/page/sample-settings.rig.ts";
 import { sampleRecord } from "../daemon/store/sample-records.rig.ts";
 import { removeHome, startMeter } from "../end-to-end/meter-process.rig.ts";
 import {
@@ -97,7 +98,7 @@ export async function startLocalHost(withHostile: boolean): Promise<PageHostRig>
 export async function startStillLocalHost(): Promise<PageHostRig> {
   const sessions = sampleSessions(START);
   const records = [...sampleMonths(START), ...sessions];
-  const api = await openApi({ clock: createManualClock(START) });
+  const api = await openApi({ clock: createManualClock(START), settings: async () => sampleSettings() });
   fillStore(
     api.store,
     records.sort((one, other) => one.requestedAt - other.requestedAt),

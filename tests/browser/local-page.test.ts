@@ -74,6 +74,7 @@ const PAGES = [
   "coverage",
   "statement",
   "privacy",
+  "settings",
 ];
 
 const CLIENT_BYTES = CLIENT_FILES.reduce((sum, { text }) => sum + gzipSync(text).length, 0);

@@ -39,6 +39,7 @@ import { readOrCreateToken } from "./loopback-token.ts";
 import { createNotifyUser } from "./notify-user.ts";
 import { openDaemonStore } from "./open-daemon-store.ts";
 import { passwordFile } from "./proxy-login.ts";
+import { createSettingsReader } from "./settings-reader.ts";
 import type { Relay } from "./start-relay.ts";
 
 /** Limits of the loopback API, whose clients are the programs and pages of one person. */
@@ -128,6 +129,7 @@ export async function serveDaemon(
     proxyLost: proxyLost.resolve,
     cloud: createCloudService(cloudPorts),
     sent: { outbox: cloudPorts.outbox, localProjects: () => localProjects },
+    settings: createSettingsReader(setup),
     webhooks: await openWebhooks(setup, { store, client: cloudPorts.client, idKey }, () => perProject),
     otlp: await openOtlp(setup, { store, client: cloudPorts.client, idKey }, () => perProject),
     notify: createNotifyUser(config.budgetWarnings, setup.log),

@@ -1,0 +1,39 @@
+import { html } from "hono/html";
+import type { Setting, SettingGroup } from "../../core/operations/config/list-settings.ts";
+import { formatCount } from "../../core/values/text/format-count.ts";
+import type { Html } from "../html.ts";
+import type { PagePlace } from "../page-place.ts";
+import { renderState } from "../states.ts";
+import { renderCommand } from "../tools.ts";
+
+/** The settings of a machine. */
+export interface SettingsAnswer {
+  readonly configFile: string;
+  readonly storeFile: string;
+  readonly storeBytes: number;
+  /** Why the file can't be read; null if it can. The settings are then those of the start. */
+  readonly problem: string | null;
+  readonly groups: readonly SettingGroup[];
+}
+
+/** Renders the settings in force, where each value comes from, and the command or lines that change it. */
+export function renderSettings(answer: SettingsAnswer | null, cloud: string, { zone }: PagePlace): Html {
+  if (answer === null)
+    return renderState(
+      "The settings are not known",
+      "This daemon was started by a program that does not state them.",
+    );
+  const { configFile, storeFile, storeBytes, problem, groups } = answer;
+  return html`${problem === null ? "" : html`<div class="notice bad" role="alert">${problem} The settings of the start apply.</div>`}
+<section class="panel" aria-labelledby="machine-title"><h2 id="machine-title">This machine</h2>
+<dl class="facts"><dt>Configuration</dt><dd><bdi>${configFile}</bdi></dd><dt>Database</dt><dd><bdi>${storeFile}</bdi>, ${formatCount(storeBytes)} bytes</dd><dt>Time zone of days</dt><dd>${zone}, that of the system</dd><dt>Cloud</dt><dd>${cloud}</dd></dl>
+<p class="quiet">This page changes nothing. Lines that have no command are written in config.toml. <code>meter doctor</code> checks the file.</p></section>
+${groups.map(renderGroup)}`;
+}
+
+function renderGroup({ title, settings }: SettingGroup): Html {
+  return html`<section class="panel"><h2>${title}</h2><div class="scroll"><table aria-label="${title}"><thead><tr><th scope="col">Setting</th><th scope="col">Value</th><th scope="col" class="desk">From</th><th scope="col">To change it</th></tr></thead><tbody>${settings.map(renderSetting)}</tbody></table></div></section>`;
+}
+
+const renderSetting = ({ key, name, value, next, source, change }: Setting): Html =>
+  html`<tr><th scope="row" class="name">${name}<span class="sub">${key}</span></th><td class="name"><bdi>${value}</bdi>${next === null ? "" : html`<span class="sub warn">at the next start: <bdi>${next}</bdi></span>`}<span class="sub phone">${source}</span></td><td class="desk">${source}</td><td><details><summary>Show<span class="hidden"> how to change ${name}</span></summary>${renderCommand(change)}</details></td></tr>`;
