@@ -6,16 +6,25 @@ import { CommandFailure } from "../../program/exit-codes.ts";
 /** How long another `meter stop` may take, in milliseconds. */
 const OTHER_STOP_MS = 30_000;
 const POLL_MS = 100;
+/** How long this waits before it says so, in milliseconds. */
+const SILENT_MS = 1_000;
 
 /**
  * Returns the daemon that holds the home but does not answer; null if there is none. A daemon without `daemon.json` is being stopped by
- * another command, so this waits until it has ended.
+ * another command, or hangs, so this waits until it has ended, and says so.
  */
-async function waitForHolder(home: string): Promise<Holder | null> {
-  const deadline = performance.now() + OTHER_STOP_MS;
+async function waitForHolder({ home, notice }: CommandContext): Promise<Holder | null> {
+  const started = performance.now();
+  let isAnnounced = false;
   for (;;) {
     const holder = await findHolder(home);
-    if (holder === null || holder.isAnnounced || performance.now() > deadline) return holder;
+    const waitedMs = performance.now() - started;
+    if (holder === null || holder.isAnnounced || waitedMs > OTHER_STOP_MS) return holder;
+    if (waitedMs >= SILENT_MS && !isAnnounced) {
+      isAnnounced = true;
+      const daemon = holder.pid === null ? "the daemon" : `the daemon (process ${holder.pid})`;
+      notice(`Waiting up to ${OTHER_STOP_MS / 1000} s for ${daemon} to end.`);
+    }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
@@ -26,7 +35,7 @@ export async function stopDaemon(context: CommandContext): Promise<void> {
   const running = await findDaemon(home);
   const { relayed, apps } = await stopDaemonOf(home, running, context.env);
   const before = running === null ? await findHolder(home) : null;
-  const holder = before === null ? null : await waitForHolder(home);
+  const holder = before === null ? null : await waitForHolder(context);
   if (holder !== null) {
     throw new CommandFailure(
       holder.pid === null
