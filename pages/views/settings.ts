@@ -27,7 +27,7 @@ export function renderSettings(answer: SettingsAnswer | null, cloud: string, { z
   return html`${problem === null ? "" : html`<div class="notice bad" role="alert">${problem} The settings of the start apply.</div>`}
 <section class="panel" aria-labelledby="machine-title"><h2 id="machine-title">This machine</h2>
 <dl class="facts"><dt>Configuration</dt><dd><bdi>${configFile}</bdi></dd><dt>Database</dt><dd><bdi>${storeFile}</bdi>, ${formatCount(storeBytes)} bytes</dd><dt>Time zone of days</dt><dd>${zone}, that of the system</dd><dt>Cloud</dt><dd>${cloud}</dd></dl>
-<p class="quiet">This page changes nothing. Lines that have no command are written in config.toml. <code>meter doctor</code> checks the file.</p></section>
+<p class="quiet">This page changes nothing. Settings without a command are changed in config.toml. <code>meter doctor</code> checks the file.</p></section>
 ${groups.map(renderGroup)}`;
 }
 
