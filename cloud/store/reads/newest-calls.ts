@@ -10,7 +10,8 @@ import { matchRequests } from "./usage-sources.ts";
 
 /**
  * Reads the newest `limit` calls of a plan's period by project, branch, session and how the project was found. Its filters apply to
- * these calls, so that a rare value does not make it read more of them.
+ * these calls, so that a rare value does not make it read more of them. For a bound that it does not know, PostgreSQL would read the whole
+ * table; with the limit, it reads the newest entries of an index.
  */
 export async function readNewestCalls(
   db: CloudDatabase,
@@ -21,19 +22,21 @@ export async function readNewestCalls(
   const [from, to] = [formatInstant(period.from), formatInstant(period.to)];
   const { rows } = await inReadScope(db, { workspaceId }, (trx) =>
     sql<Omit<CallGroup, "requests"> & { requests: string; since: Millis | null }>`
-    with oldest as materialized (
-      select requested_at from requests
+    with newest as materialized (
+      select * from requests
       where workspace_id = ${workspaceId}::uuid
         and requested_at >= ${from}::timestamptz and requested_at < ${to}::timestamptz
-      order by requested_at desc, request_id desc offset ${limit}::bigint limit 1
+      order by requested_at desc, request_id desc limit ${limit + 1}::bigint
+    ),
+    oldest as (
+      select requested_at from newest order by requested_at desc, request_id desc offset ${limit}::bigint
     ),
     groups as (
       select nullif(project, '') as project, nullif(git_branch, '') as branch, attribution_tier as tier,
         session_id::text as session, count(*) as requests
-      from requests
-      where workspace_id = ${workspaceId}::uuid
-        and requested_at >= coalesce((select requested_at + interval '1 millisecond' from oldest), ${from}::timestamptz)
-        and requested_at < ${to}::timestamptz ${matchRequests(query.filters)}
+      from newest as requests
+      where requested_at >= coalesce((select requested_at + interval '1 millisecond' from oldest), ${from}::timestamptz)
+        ${matchRequests(query.filters)}
       group by 1, 2, 3, 4
     )
     select project, branch, tier, session, requests, null::timestamptz as since from groups
