@@ -67,6 +67,10 @@ export function splitJson(split: CostSplit): Record<CostPart["member"], string> 
   >;
 }
 
+/** Returns the cost at API prices, whoever paid. It orders and compares: it is no amount that anyone was charged. */
+export const sumOfSplit = (split: CostSplit): bigint =>
+  split.spentPicoUsd + split.planUsagePicoUsd + split.unknownBillingPicoUsd;
+
 /** Returns the split with a cost added. */
 export function addToSplit(split: CostSplit, mode: BillingMode, costPicoUsd: bigint): CostSplit {
   const part = SPLIT_PARTS[mode];

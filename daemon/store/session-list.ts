@@ -1,5 +1,5 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
-import { addToSplit, type CostSplit, NO_COST } from "../../core/pricing/cost-split.ts";
+import { addToSplit, type CostSplit, NO_COST, sumOfSplit } from "../../core/pricing/cost-split.ts";
 import { hasCost } from "../../core/pricing/view/session-query.ts";
 import type { BillingMode } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
@@ -104,16 +104,14 @@ interface SessionSums {
   cost: CostSplit;
 }
 
-const wholeCost = ({ cost }: SessionSums): bigint =>
-  cost.spentPicoUsd + cost.planUsagePicoUsd + cost.unknownBillingPicoUsd;
-
 const compare = (one: bigint, other: bigint): number => (one < other ? -1 : one > other ? 1 : 0);
 
 /** The same order as that of the page. */
 const BY_SUMS: Readonly<Record<SessionSort, (one: SessionSums, other: SessionSums) => number>> = {
   latest: (one, other) => other.latest - one.latest,
   cost: (one, other) =>
-    compare(other.cost.spentPicoUsd, one.cost.spentPicoUsd) || compare(wholeCost(other), wholeCost(one)),
+    compare(other.cost.spentPicoUsd, one.cost.spentPicoUsd) ||
+    compare(sumOfSplit(other.cost), sumOfSplit(one.cost)),
   calls: (one, other) => other.calls - one.calls,
   length: (one, other) => other.last - other.first - (one.last - one.first),
 };

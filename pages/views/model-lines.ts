@@ -1,3 +1,4 @@
+import { sumOfSplit } from "../../core/pricing/cost-split.ts";
 import { type ListedModel, nameOf, parseListedModel } from "../../core/pricing/list-prices.ts";
 import type { PriceBook } from "../../core/pricing/price-book.ts";
 import type { RateRow } from "../../core/pricing/rates.ts";
@@ -43,12 +44,8 @@ export function findModelLines(
       line.sums = sumOf([line.sums, parseSums(cell.totals)]);
       lines.set(key, line);
     }
-  return [...lines.values()].sort((one, other) => Number(costOf(other.sums) - costOf(one.sums)));
+  return [...lines.values()].sort((one, other) => Number(sumOfSplit(other.sums) - sumOfSplit(one.sums)));
 }
-
-/** Returns the cost at API prices, whoever paid. */
-export const costOf = (sums: UsageSums): bigint =>
-  sums.spentPicoUsd + sums.planUsagePicoUsd + sums.unknownBillingPicoUsd;
 
 /** Whether a line has a name that contains a text. */
 export const hasText = ({ provider, name, versions }: ModelLine, text: string): boolean =>

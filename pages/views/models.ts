@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import { sumOfSplit } from "../../core/pricing/cost-split.ts";
 import { createPriceHistory, listPrices, nameOf } from "../../core/pricing/list-prices.ts";
 import { formatRateText } from "../../core/pricing/money.ts";
 import type { PriceBook } from "../../core/pricing/price-book.ts";
@@ -27,7 +28,6 @@ import {
 } from "../usage-view.ts";
 import { renderComparison } from "./model-comparison.ts";
 import {
-  costOf,
   createIsUsed,
   findModelLines,
   findOtherModel,
@@ -184,9 +184,9 @@ function renderLine(line: ModelLine, history: readonly RateRow[], view: UsageVie
   const rows = queryOfLine(line, view.query);
   const tokens = metricOf(sums, "tokens");
   // A failed call may have a cost.
-  const hasNoCost = costOf(sums) === 0n && sums.unpriced > 0;
+  const hasNoCost = sumOfSplit(sums) === 0n && sums.unpriced > 0;
   const perMillion =
-    tokens === null || tokens === 0n || sums.unpriced > 0 ? null : (costOf(sums) * 1_000_000n) / tokens;
+    tokens === null || tokens === 0n || sums.unpriced > 0 ? null : (sumOfSplit(sums) * 1_000_000n) / tokens;
   const link = (model: string) =>
     html`<a href="${usagePageHref(view, OVERVIEW_VIEW, withFilter({ ...view.query, by: "project", thenBy: null, top: 6, bucket: "auto", compare: "prev" }, "model", model))}"><bdi>${model}</bdi></a>`;
   const others = versions.filter((version) => version !== name);

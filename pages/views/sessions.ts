@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { CostSplit } from "../../core/pricing/cost-split.ts";
+import { type CostSplit, sumOfSplit } from "../../core/pricing/cost-split.ts";
 import { formatPicoUsd, formatUsd } from "../../core/pricing/money.ts";
 import { parseSessionQuery, type SessionListQuery } from "../../core/pricing/view/session-query.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
@@ -77,14 +77,12 @@ export interface SessionsAnswer {
   readonly caveat?: string;
 }
 
-const costOf = ({ split }: SessionLine): bigint =>
-  split.spentPicoUsd + split.planUsagePicoUsd + split.unknownBillingPicoUsd;
-
 const ORDERS: Readonly<Record<SessionSort, (one: SessionLine, other: SessionLine) => number>> = {
   latest: (one, other) => other.endedAt - one.endedAt,
   // By what was spent; those that spent the same, by what plans covered.
   cost: (one, other) =>
-    Number(other.split.spentPicoUsd - one.split.spentPicoUsd) || Number(costOf(other) - costOf(one)),
+    Number(other.split.spentPicoUsd - one.split.spentPicoUsd) ||
+    Number(sumOfSplit(other.split) - sumOfSplit(one.split)),
   calls: (one, other) => other.calls - one.calls,
   length: (one, other) => other.endedAt - other.startedAt - (one.endedAt - one.startedAt),
 };

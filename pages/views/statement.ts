@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import { sumOfSplit } from "../../core/pricing/cost-split.ts";
 import { parseSums } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
@@ -137,8 +138,9 @@ function renderDays({ buckets, tz, totals }: UsageAnswer): Html {
 const HEAD = html`<th scope="col" class="num desk">Requests</th><th scope="col" class="num">Spent</th><th scope="col" class="num">Plan usage</th>`;
 
 function renderSums(totals: Sums): Html {
-  const { spentPicoUsd, planUsagePicoUsd, unknownBillingPicoUsd, requests, unpriced } = parseSums(totals);
-  const isUnpriced = unpriced > 0 && spentPicoUsd + planUsagePicoUsd + unknownBillingPicoUsd === 0n;
+  const sums = parseSums(totals);
+  const { planUsagePicoUsd, unknownBillingPicoUsd, requests, unpriced } = sums;
+  const isUnpriced = unpriced > 0 && sumOfSplit(sums) === 0n;
   return html`<td class="num desk">${formatCount(requests)}</td><td class="num">${renderSum("spent", totals)}${unknownBillingPicoUsd === 0n ? "" : html`<span class="sub">${renderUsd(unknownBillingPicoUsd)} unknown billing</span>`}</td><td class="num">${isUnpriced ? UNKNOWN : renderUsd(planUsagePicoUsd)}</td>`;
 }
 

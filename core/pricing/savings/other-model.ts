@@ -1,3 +1,4 @@
+import { sumOfSplit } from "../cost-split.ts";
 import { oneHourWrite } from "../price-usage.ts";
 import type { RateRow } from "../rates.ts";
 import type { UsageSums } from "../view/usage-sums.ts";
@@ -84,8 +85,7 @@ export interface ModelComparisons {
 /** Compares what models cost with what their tokens cost at the rates of another one. Its own usage costs what it did. */
 export function compareOnModel(usage: readonly ComparedUsage[], row: RateRow): ModelComparisons {
   const models = usage.map(({ sums, isSame }): ModelComparison => {
-    const { spentPicoUsd, planUsagePicoUsd, unknownBillingPicoUsd } = sums;
-    const costPicoUsd = sums.unpriced > 0 ? null : spentPicoUsd + planUsagePicoUsd + unknownBillingPicoUsd;
+    const costPicoUsd = sums.unpriced > 0 ? null : sumOfSplit(sums);
     const other =
       isSame && costPicoUsd !== null ? { costPicoUsd, unknown: null, assumed: [] } : priceOnModel(sums, row);
     const isKnown = costPicoUsd !== null && other.costPicoUsd !== null;

@@ -1,5 +1,6 @@
 import { formatInstant } from "../../wire/instant.ts";
 import type { UsageAnswer, UsageDimension } from "../../wire/usage.ts";
+import { sumOfSplit } from "../cost-split.ts";
 import { findCaveats } from "./usage-caveats.ts";
 import type { UsagePlan } from "./usage-plan.ts";
 import { printUsageQuery, type UsageNotice } from "./usage-query.ts";
@@ -174,8 +175,7 @@ type Metric = UsageAnswer["metric"];
 function byMetric(metric: Metric): (one: Entry, other: Entry) => number {
   const down = (one: bigint, other: bigint) => (one === other ? 0 : one > other ? -1 : 1);
   const value = ({ totals }: Entry) => metricOf(totals, metric) ?? -1n;
-  const weight = ({ totals }: Entry) =>
-    totals.spentPicoUsd + totals.planUsagePicoUsd + totals.unknownBillingPicoUsd;
+  const weight = ({ totals }: Entry) => sumOfSplit(totals);
   return (one, other) =>
     down(value(one), value(other)) ||
     down(weight(one), weight(other)) ||

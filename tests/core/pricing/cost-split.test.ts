@@ -11,6 +11,7 @@ import {
   SPLIT_PARTS,
   shownParts,
   splitJson,
+  sumOfSplit,
 } from "../../../core/pricing/cost-split.ts";
 import { BILLING_MODES } from "../../../core/values/record-fields.ts";
 
@@ -25,6 +26,7 @@ describe("addToSplit()", () => {
           COST_PARTS.reduce((sum, { part }) => sum + split[part], 0n),
           whole,
         );
+        assert.equal(sumOfSplit(split), whole);
         const plan = costs.reduce((sum, [mode, cost]) => (mode === "plan" ? sum + cost : sum), 0n);
         assert.equal(split.planUsagePicoUsd, plan);
       }),
