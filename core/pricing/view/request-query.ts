@@ -1,3 +1,4 @@
+import { joinQueries } from "../../values/text/query-string.ts";
 import { MAX_SEARCH, REQUEST_SORTS, type RequestSort } from "../../wire/queries.ts";
 import { USAGE_DIMENSIONS, type UsageDimension } from "../../wire/usage.ts";
 import {
@@ -36,15 +37,33 @@ export function toUsageParameter([key, value]: readonly [key: string, value: str
 export const isUsageFilter = (key: string): boolean =>
   USAGE_DIMENSIONS.some((dimension) => key === dimension || key === `${dimension}.not`);
 
+/** The parameters of a list, with the names of the usage query, and the filters among them. */
+export interface ListParameters {
+  readonly given: ReadonlyMap<string, string>;
+  readonly filters: readonly UsageFilter[];
+  readonly notices: readonly UsageNotice[];
+}
+
+/** Parses the filters of a list. */
+export function parseListFilters(
+  parameters: Iterable<readonly [key: string, value: string]>,
+): ListParameters {
+  const named = [...parameters].map(toUsageParameter);
+  const { query, notices } = parseUsageQuery(named.filter(([key]) => isUsageFilter(key)));
+  return { given: new Map(named), filters: query.filters, notices };
+}
+
+/** Prints the filters of a list as a query string. The inverse of `parseListFilters()`. */
+export const printListFilters = (filters: readonly UsageFilter[]): string =>
+  printUsageQuery({ ...DEFAULT_USAGE_QUERY, filters });
+
 /** Parses the filters, `q` and `sort` of a list of requests. Other parameters are left to the caller. */
 export function parseRequestQuery(parameters: Iterable<readonly [key: string, value: string]>): {
   readonly query: RequestQuery;
   readonly notices: readonly UsageNotice[];
 } {
-  const named = [...parameters].map(toUsageParameter);
-  const parsed = parseUsageQuery(named.filter(([key]) => isUsageFilter(key)));
+  const { given, filters, ...parsed } = parseListFilters(parameters);
   const notices = [...parsed.notices];
-  const given = new Map(named);
   const text = given.get("q") || null;
   if (text !== null && text.length > MAX_SEARCH)
     notices.push({ key: "q", problem: `At most ${MAX_SEARCH} characters.` });
@@ -52,7 +71,7 @@ export function parseRequestQuery(parameters: Iterable<readonly [key: string, va
   if (sort === undefined) notices.push({ key: "sort", problem: `Expected ${REQUEST_SORTS.join(", ")}.` });
   return {
     query: {
-      filters: parsed.query.filters,
+      filters,
       text: text === null ? null : text.slice(0, MAX_SEARCH),
       sort: sort ?? "time",
     },
@@ -62,11 +81,9 @@ export function parseRequestQuery(parameters: Iterable<readonly [key: string, va
 
 /** Prints a query as the query string of a URL, without default values. The inverse of `parseRequestQuery()`. */
 export function printRequestQuery({ filters, text, sort }: RequestQuery): string {
-  const more = [
-    ...(text === null ? [] : [`q=${encodeURIComponent(text.toWellFormed())}`]),
-    ...(sort === "time" ? [] : [`sort=${sort}`]),
-  ];
-  return [printUsageQuery({ ...DEFAULT_USAGE_QUERY, filters }), ...more]
-    .filter((part) => part !== "")
-    .join("&");
+  return joinQueries(
+    printListFilters(filters),
+    text === null ? "" : `q=${encodeURIComponent(text.toWellFormed())}`,
+    sort === "time" ? "" : `sort=${sort}`,
+  );
 }

@@ -1,15 +1,10 @@
+import { joinQueries } from "../../values/text/query-string.ts";
 import { SESSION_SORTS, type SessionSort } from "../../wire/queries.ts";
 import type { CostSplit } from "../cost-split.ts";
 import { parseDecimalToPico } from "../decimal.ts";
 import { formatPicoUsd, MAX_COST_PICO_USD } from "../money.ts";
-import { isUsageFilter, toUsageParameter } from "./request-query.ts";
-import {
-  DEFAULT_USAGE_QUERY,
-  parseUsageQuery,
-  printUsageQuery,
-  type UsageFilter,
-  type UsageNotice,
-} from "./usage-query.ts";
+import { parseListFilters, printListFilters } from "./request-query.ts";
+import type { UsageFilter, UsageNotice } from "./usage-query.ts";
 
 /** Which sessions a list contains, and in which order. Both are decided by the calls of the period that match the filters. */
 export interface SessionListQuery {
@@ -32,10 +27,8 @@ export function parseSessionQuery(parameters: Iterable<readonly [key: string, va
   readonly query: SessionListQuery;
   readonly notices: readonly UsageNotice[];
 } {
-  const named = [...parameters].map(toUsageParameter);
-  const parsed = parseUsageQuery(named.filter(([key]) => isUsageFilter(key)));
+  const { given, filters, ...parsed } = parseListFilters(parameters);
   const notices = [...parsed.notices];
-  const given = new Map(named);
   const stated = given.get("min_cost") || "0";
   const minPicoUsd = parseDecimalToPico(stated);
   const isAmount = minPicoUsd !== null && minPicoUsd >= 0n && minPicoUsd <= MAX_COST_PICO_USD;
@@ -44,7 +37,7 @@ export function parseSessionQuery(parameters: Iterable<readonly [key: string, va
   if (sort === undefined) notices.push({ key: "sort", problem: `Expected ${SESSION_SORTS.join(", ")}.` });
   return {
     query: {
-      filters: parsed.query.filters,
+      filters,
       minPicoUsd: isAmount && minPicoUsd > 0n ? minPicoUsd : null,
       sort: sort ?? "latest",
     },
@@ -54,11 +47,9 @@ export function parseSessionQuery(parameters: Iterable<readonly [key: string, va
 
 /** Prints a query as the query string of a URL, without default values. The inverse of `parseSessionQuery()`. */
 export function printSessionQuery({ filters, minPicoUsd, sort }: SessionListQuery): string {
-  const more = [
-    ...(minPicoUsd === null ? [] : [`min_cost=${formatPicoUsd(minPicoUsd)}`]),
-    ...(sort === "latest" ? [] : [`sort=${sort}`]),
-  ];
-  return [printUsageQuery({ ...DEFAULT_USAGE_QUERY, filters }), ...more]
-    .filter((part) => part !== "")
-    .join("&");
+  return joinQueries(
+    printListFilters(filters),
+    minPicoUsd === null ? "" : `min_cost=${formatPicoUsd(minPicoUsd)}`,
+    sort === "latest" ? "" : `sort=${sort}`,
+  );
 }
