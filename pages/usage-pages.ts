@@ -8,6 +8,7 @@ import {
   printUsageQuery,
   type UsageQuery,
 } from "../core/pricing/view/usage-query.ts";
+import { addQueries } from "../core/values/text/query-string.ts";
 import type { SavingsAnswer } from "../core/wire/savings.ts";
 import type { UsageAnswer } from "../core/wire/usage.ts";
 import { formatShortUsd } from "./formats.ts";
@@ -155,28 +156,21 @@ function renderUsageTools(
   return host.renderTools(address, { ...usageFiles(view), hasChart, ...(command !== null && { command }) });
 }
 
+/** Returns the address of a list of what matches a query: its filters and its period. */
+const listHref = (
+  { base }: Pick<UsageHost, "base">,
+  path: string,
+  { filters, period }: Pick<UsageQuery, "filters" | "period">,
+): string => addQueries(pageHref(base, path), printUsageQuery({ ...DEFAULT_USAGE_QUERY, filters, period }));
+
 /** Returns the address of the requests of a query. */
-export function requestsHref({ base }: Pick<UsageHost, "base">, { filters, period }: UsageQuery): string {
-  const query = printUsageQuery({ ...DEFAULT_USAGE_QUERY, filters, period });
-  return [pageHref(base, "/requests"), query].filter((part) => part !== "").join("?");
-}
-
-/** Returns the address of the sessions of a query. */
-function sessionsHref({ base }: Pick<UsageHost, "base">, { filters, period }: UsageQuery): string {
-  const query = printUsageQuery({ ...DEFAULT_USAGE_QUERY, filters, period });
-  return [pageHref(base, "/sessions"), query].filter((part) => part !== "").join("?");
-}
-
-/** Returns the address of the coverage of a period. */
-function coverageHref({ base }: Pick<UsageHost, "base">, period: UsageQuery["period"]): string {
-  const query = printUsageQuery({ ...DEFAULT_USAGE_QUERY, period });
-  return [pageHref(base, "/coverage"), query].filter((part) => part !== "").join("?");
-}
+export const requestsHref = (host: Pick<UsageHost, "base">, query: UsageQuery): string =>
+  listHref(host, "/requests", query);
 
 /** Returns the addresses of the rows behind a figure. */
 export const linksOf = (host: Pick<UsageHost, "base">, { period }: Pick<UsageQuery, "period">) => ({
   requests: (query: string) => requestsHref(host, parseUsageQuery(new URLSearchParams(query)).query),
-  coverage: coverageHref(host, period),
+  coverage: listHref(host, "/coverage", { filters: [], period }),
   list: (query: UsageQuery) => requestsHref(host, query),
 });
 
@@ -298,7 +292,7 @@ async function showProjects(host: UsageHost, parameters: URLSearchParams): Promi
         usage,
         origins: host.projectOrigins(),
         newest: valueOrNull(await host.readNewestCalls(query)),
-        sessions: (rows) => sessionsHref(host, rows),
+        sessions: (rows) => listHref(host, "/sessions", rows),
         links: linksOf(host, query),
       },
       view,

@@ -9,6 +9,7 @@ import {
 } from "../core/pricing/view/usage-query.ts";
 import { isMoney, metricOf, parseSums } from "../core/pricing/view/usage-sums.ts";
 import { UNKNOWN } from "../core/values/text/format-count.ts";
+import { addQueries } from "../core/values/text/query-string.ts";
 import {
   USAGE_COMPARISONS,
   type UsageAnswer,
@@ -107,10 +108,7 @@ function addressOf(
   query: string,
   own: Readonly<Record<string, string>>,
 ): string {
-  const path = pageHref(page.base, page.path);
-  const more = new URLSearchParams(own).toString();
-  const all = [query, more].filter((part) => part !== "").join("&");
-  return all === "" ? path : `${path}?${all}`;
+  return addQueries(pageHref(page.base, page.path), query, new URLSearchParams(own).toString());
 }
 
 export const METRIC_NAMES: Readonly<Record<UsageMetric, string>> = {

@@ -10,6 +10,7 @@ import { printRequestQuery, type RequestQuery } from "../../core/pricing/view/re
 import type { UsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { PLAN_TABLE } from "../../core/privacy/plans/plan-table.ts";
 import { isWithinReach, retentionFloor } from "../../core/privacy/retention/windows.ts";
+import { addQueries } from "../../core/values/text/query-string.ts";
 import { DAY_MS } from "../../core/values/time.ts";
 import { isUuid } from "../../core/values/uuid.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
@@ -114,10 +115,7 @@ async function showList(call: PageCall, list: RequestList): Promise<PageAnswer> 
   const read = await readRequests(call, list, view, period);
   if (read instanceof Response) return read;
   const caveats = [...(isTooLong ? [TOO_LONG] : []), ...(asked.isCut ? [list.cut] : [])];
-  const query = [
-    `from=${formatInstant(period.from)}&to=${formatInstant(period.to)}`,
-    printRequestQuery(view.query),
-  ].filter((part) => part !== "");
+  const times = `from=${formatInstant(period.from)}&to=${formatInstant(period.to)}`;
   const file = (as: string) =>
     `${pageHref(place.base, list.spec.path)}?${new URLSearchParams([...viewParameters(view), ["format", as]])}`;
   return {
@@ -126,7 +124,10 @@ async function showList(call: PageCall, list: RequestList): Promise<PageAnswer> 
     address: viewHref(view, { values: {} }),
     controls: renderPeriods(view, place),
     main: renderRequests({ ...read, ...(caveats.length > 0 && { caveat: caveats.join(" ") }) }, view, place),
-    tools: toolsOf(call, `${list.apiPath}?${query.join("&")}`, { csv: file("csv"), json: file("json") }),
+    tools: toolsOf(call, addQueries(list.apiPath, times, printRequestQuery(view.query)), {
+      csv: file("csv"),
+      json: file("json"),
+    }),
   };
 }
 

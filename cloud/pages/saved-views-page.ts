@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import { addQueries } from "../../core/values/text/query-string.ts";
 import {
   SAVED_VIEW_NAME_MAX,
   SAVED_VIEW_PAGES,
@@ -64,7 +65,7 @@ function routeOf(form: URLSearchParams): FormRoute<typeof PATH> | null {
 }
 
 const hrefOf = ({ place }: Pick<PageCall, "place">, { page, query }: Pick<View, "page" | "query">): string =>
-  [pageHref(place.base, page), query].filter((part) => part !== "").join("?");
+  addQueries(pageHref(place.base, page), query);
 
 async function renderViews(call: PageCall, message: string | null): Promise<PageAnswer> {
   const read = await readRoute(call, PATH, savedViewsSchema);

@@ -1,5 +1,6 @@
 import { printSessionQuery } from "../../core/pricing/view/session-query.ts";
 import { retentionFloor } from "../../core/privacy/retention/windows.ts";
+import { addQueries } from "../../core/values/text/query-string.ts";
 import { HEX_ID } from "../../core/wire/fields.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import type { UsageDimension } from "../../core/wire/usage.ts";
@@ -58,10 +59,7 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
   const format = fileFormatOf(call.parameters);
   if (format !== null)
     return sendFile(call, toFile("sessions", format, sessionsCsv, await toWireSessions(call, shown)));
-  const query = [
-    `from=${formatInstant(from)}&to=${formatInstant(to)}&limit=${MAX_SESSIONS}`,
-    printSessionQuery(view.query),
-  ].filter((part) => part !== "");
+  const limits = `from=${formatInstant(from)}&to=${formatInstant(to)}&limit=${MAX_SESSIONS}`;
   const answer = {
     ...menus,
     sessions: await toSessionLines(call, shown),
@@ -75,7 +73,7 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
     path: PATH,
     controls: renderPeriods(view, place),
     main: renderSessions(answer, view, place),
-    tools: toolsOf(call, `${PATH}?${query.join("&")}`, filesOf(view)),
+    tools: toolsOf(call, addQueries(PATH, limits, printSessionQuery(view.query)), filesOf(view)),
   };
 }
 

@@ -9,6 +9,7 @@ import {
   type SamePrompts,
 } from "../../core/pricing/savings/same-prompt.ts";
 import { printUsageQuery } from "../../core/pricing/view/usage-query.ts";
+import { addQueries } from "../../core/values/text/query-string.ts";
 import { coverageCsv, coverageJson } from "../../pages/coverage-file.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { formatShortUsd } from "../../pages/formats.ts";
@@ -300,7 +301,7 @@ async function showCoverage(ports: ApiPorts, context: Context) {
     main: renderCoverage(answer, view, placeOf(ports)),
     tools: toolsOf(
       context,
-      `/v1/coverage?${[periodParameters(period), printCoverageFilters(filters)].filter((part) => part !== "").join("&")}`,
+      addQueries("/v1/coverage", periodParameters(period), printCoverageFilters(filters)),
       {
         ...filesOf(view),
         hasChart: true,

@@ -1,5 +1,6 @@
 import { printRequestQuery } from "../../core/pricing/view/request-query.ts";
 import { DEFAULT_USAGE_QUERY } from "../../core/pricing/view/usage-query.ts";
+import { addQueries } from "../../core/values/text/query-string.ts";
 import type { CoverageFigure } from "../../pages/coverage-figure.ts";
 import { type PartReader, UNREAD_COVERAGE } from "../../pages/page-parts.ts";
 import type { PagePeriod } from "../../pages/page-period.ts";
@@ -45,7 +46,7 @@ export const periodParameters = ({ from, to }: Pick<PagePeriod, "from" | "to">):
 
 /** Returns the address of the API that lists the requests of a view. */
 export function requestsApiPath({ query }: RequestsView, period: PagePeriod): string {
-  return `/v1/requests?${[periodParameters(period), printRequestQuery(query)].filter((part) => part !== "").join("&")}`;
+  return addQueries("/v1/requests", periodParameters(period), printRequestQuery(query));
 }
 
 /** Reads one page of requests. */

@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { printSessionQuery } from "../../core/pricing/view/session-query.ts";
+import { addQueries } from "../../core/values/text/query-string.ts";
 import { quoteIfNeeded } from "../../core/values/text/shell-words.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { fileFormatOf } from "../../pages/page-file.ts";
@@ -11,6 +12,7 @@ import { readSessionsView, renderSessions, type SessionsView } from "../../pages
 import type { ApiPorts } from "../api/api-ports.ts";
 import { type SessionFormat, sendSession, sendSessions } from "../api/session-routes.ts";
 import { readLocalPeriod } from "./page-period.ts";
+import { periodParameters } from "./read-requests.ts";
 import { LOCAL_SESSIONS, listSessions, MAX_SESSIONS, readSession, readSessions } from "./read-sessions.ts";
 import { parametersOf, placeOf, showNotFound, showPage, toolsOf, viewOf } from "./show-page.ts";
 
@@ -36,10 +38,8 @@ export async function showSessions(ports: ApiPorts, context: Context) {
   });
 }
 
-function apiPath({ query }: SessionsView, { from, to }: PagePeriod): string {
-  const period = `from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}&limit=${MAX_SESSIONS}`;
-  return `/v1/sessions?${[period, printSessionQuery(query)].filter((part) => part !== "").join("&")}`;
-}
+const apiPath = ({ query }: SessionsView, period: PagePeriod): string =>
+  addQueries("/v1/sessions", periodParameters(period), `limit=${MAX_SESSIONS}`, printSessionQuery(query));
 
 /** Shows one session, or sends its calls as a file. */
 export function showSession(ports: ApiPorts, context: Context, id: string) {

@@ -12,6 +12,7 @@ import type { UsageSeries } from "../../core/pricing/view/usage-reports.ts";
 import { isMoney, metricOf, parseSums, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import { addQueries } from "../../core/values/text/query-string.ts";
 import { weekdayOf } from "../../core/values/zone.ts";
 import type { UsageAnswer, UsageDimension, UsageForecast, UsageMetric } from "../../core/wire/usage.ts";
 import { type Bar, renderBars } from "../chart/bars.ts";
@@ -347,7 +348,7 @@ function renderTabs(view: UsageView): Html {
 function sessionsHref(view: UsageView): string {
   const { period, filters } = view.query;
   const query = printUsageQuery({ ...DEFAULT_USAGE_QUERY, period, filters });
-  return `${pageHref(view.base, "/sessions")}?${[query, "sort=cost"].filter((part) => part !== "").join("&")}`;
+  return addQueries(pageHref(view.base, "/sessions"), query, "sort=cost");
 }
 
 /** Renders the values of one dimension with their shares. A click filters by the value. */
