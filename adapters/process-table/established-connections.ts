@@ -106,13 +106,36 @@ export const readCommandLine = (proc: string, pid: number): string[] =>
     .split("\0")
     .slice(0, -1);
 
+/** Returns the name of the program that a command line runs; null if it is empty. */
+export const programOf = ([program]: readonly string[]): string | null =>
+  program ? basename(program) : null;
+
+/** Returns a program's name in the output of lsof, of which some versions write a space in hexadecimal. */
+export const readLsofName = (name: string): string => name.replaceAll("\\x20", " ");
+
+/** Runs a program for its output; empty if it cannot be run. */
+export const outputOf = (run: RunCommand, program: string, ...words: readonly string[]): Promise<string> =>
+  run(program, words).catch(() => "");
+
+/** Reads the TCP sockets of Windows, and its processes. */
+export async function readNetstat(
+  run: RunCommand,
+): Promise<{ readonly sockets: string; readonly tasks: string }> {
+  const [four, six, tasks] = await Promise.all([
+    outputOf(run, "netstat", "-ano", "-p", "TCP"),
+    outputOf(run, "netstat", "-ano", "-p", "TCPv6"),
+    outputOf(run, "tasklist", "/FO", "CSV", "/NH"),
+  ]);
+  return { sockets: `${four}\n${six}`, tasks };
+}
+
 function listLinux(proc: string): EstablishedConnection[] {
   const rows = readKernelTables(proc, SOCKET_STATE.established);
   const holders = findHolders(proc, new Set(rows.map(({ inode }) => inode)));
   return rows.map(({ inode, remoteAddress, remotePort }) => {
     const [pid = null] = holders.get(inode) ?? [];
-    const program = pid === null ? undefined : readCommandLine(proc, pid)[0];
-    return { remoteAddress, remotePort, pid, program: program ? basename(program) : null };
+    const program = pid === null ? null : programOf(readCommandLine(proc, pid));
+    return { remoteAddress, remotePort, pid, program };
   });
 }
 
@@ -125,8 +148,7 @@ export function readLsofEstablished(output: string): EstablishedConnection[] {
       pid = Number(line.slice(1));
       program = null;
     } else if (line.startsWith("c")) {
-      // Some versions write a space of a name in hexadecimal.
-      program = line.slice(1).replaceAll("\\x20", " ");
+      program = readLsofName(line.slice(1));
     }
     const [, address, port] = /^n.*->\[?([^\]]+?)\]?:(\d+)$/.exec(line) ?? [];
     if (address === undefined) return [];
@@ -164,15 +186,10 @@ export async function listEstablishedConnections(
   platform: string = process.platform,
   { proc = "/proc", run = runCommand }: { readonly proc?: string; readonly run?: RunCommand } = {},
 ): Promise<EstablishedConnection[]> {
-  const say = (program: string, ...words: string[]) => run(program, words).catch(() => "");
   if (platform === "linux" || platform === "android") return listLinux(proc);
   if (platform === "darwin")
-    return readLsofEstablished(await say("lsof", "-nP", "-iTCP", "-sTCP:ESTABLISHED", "-Fpcn"));
+    return readLsofEstablished(await outputOf(run, "lsof", "-nP", "-iTCP", "-sTCP:ESTABLISHED", "-Fpcn"));
   if (platform !== "win32") return [];
-  const [four, six, tasks] = await Promise.all([
-    say("netstat", "-ano", "-p", "TCP"),
-    say("netstat", "-ano", "-p", "TCPv6"),
-    say("tasklist", "/FO", "CSV", "/NH"),
-  ]);
-  return readNetstatEstablished(`${four}\n${six}`, tasks);
+  const { sockets, tasks } = await readNetstat(run);
+  return readNetstatEstablished(sockets, tasks);
 }

@@ -1,9 +1,12 @@
-import { basename } from "node:path";
 import process from "node:process";
 import {
   findHolders,
+  outputOf,
+  programOf,
   readCommandLine,
   readKernelTables,
+  readLsofName,
+  readNetstat,
   readTasks,
   SOCKET_STATE,
 } from "./established-connections.ts";
@@ -25,8 +28,7 @@ export function findListenersOnLinux(port: number, proc = "/proc"): Listener[] {
   const pids = new Set([...holders.values()].flatMap((each) => [...each]));
   return Array.from(pids, (pid) => {
     const commandLine = readCommandLine(proc, pid);
-    const [program] = commandLine;
-    return { pid, program: program ? basename(program) : null, commandLine };
+    return { pid, program: programOf(commandLine), commandLine };
   });
 }
 
@@ -34,8 +36,7 @@ export function findListenersOnLinux(port: number, proc = "/proc"): Listener[] {
 function readLsofListener(output: string): Listener | null {
   const [, pid, name] = /^p(\d+)\n(?:c(.*)\n)?/m.exec(output) ?? [];
   if (pid === undefined) return null;
-  // Some versions write a space of a name in hexadecimal.
-  return { pid: Number(pid), program: name?.replaceAll("\\x20", " ") ?? null, commandLine: [] };
+  return { pid: Number(pid), program: name === undefined ? null : readLsofName(name), commandLine: [] };
 }
 
 /** Parses the output of `netstat -ano -p TCP` and `TCPv6`, with the programs of `tasklist /FO CSV /NH`. */
@@ -55,15 +56,10 @@ export async function findListener(
   platform: string = process.platform,
   { proc = "/proc", run = runCommand }: { readonly proc?: string; readonly run?: RunCommand } = {},
 ): Promise<Listener | null> {
-  const outputOf = (program: string, ...words: string[]) => run(program, words).catch(() => "");
   if (platform === "linux" || platform === "android") return findListenersOnLinux(port, proc)[0] ?? null;
   if (platform === "darwin")
-    return readLsofListener(await outputOf("lsof", "-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc"));
+    return readLsofListener(await outputOf(run, "lsof", "-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc"));
   if (platform !== "win32") return null;
-  const [four, six, tasks] = await Promise.all([
-    outputOf("netstat", "-ano", "-p", "TCP"),
-    outputOf("netstat", "-ano", "-p", "TCPv6"),
-    outputOf("tasklist", "/FO", "CSV", "/NH"),
-  ]);
-  return readNetstatListener(`${four}\n${six}`, tasks, port);
+  const { sockets, tasks } = await readNetstat(run);
+  return readNetstatListener(sockets, tasks, port);
 }
