@@ -3,6 +3,7 @@ import { formatPicoUsd, formatRateText } from "../core/pricing/money.ts";
 import type { PriceBook } from "../core/pricing/price-book.ts";
 import type { RateRow } from "../core/pricing/rates.ts";
 import { compareOnModel, type ModelComparison } from "../core/pricing/savings/other-model.ts";
+import { TOKEN_SUMS } from "../core/pricing/view/usage-export.ts";
 import { sumsJson } from "../core/pricing/view/usage-sums.ts";
 import type { Millis } from "../core/values/time.ts";
 import type { UsageAnswer } from "../core/wire/usage.ts";
@@ -84,21 +85,12 @@ interface ComparedLine {
 
 const usd = (picoUsd: bigint | null): string | null => (picoUsd === null ? null : formatPicoUsd(picoUsd));
 
-const TOKENS = [
-  "prompt_tokens",
-  "cache_read_tokens",
-  "cache_write_tokens",
-  "cache_write_1h_tokens",
-  "completion_tokens",
-  "thinking_tokens",
-] as const;
-
 const COMPARED: Columns<ComparedLine> = [
   ["provider", ({ line }) => line.provider],
   ["model", ({ line }) => line.name],
   ["requests", ({ line }) => line.sums.requests],
   ["unpriced_requests", ({ line }) => line.sums.unpriced],
-  ...TOKENS.map((name) => [name, ({ line }: ComparedLine) => sumsJson(line.sums)[name]] as const),
+  ...TOKEN_SUMS.map((name) => [name, ({ line }: ComparedLine) => sumsJson(line.sums)[name]] as const),
   ["cost_usd", ({ compared }) => usd(compared.costPicoUsd)],
   ["as", ({ row }) => nameOf(row)],
   ["estimate_usd", ({ compared }) => usd(compared.other.costPicoUsd)],

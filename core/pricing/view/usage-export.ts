@@ -6,6 +6,16 @@ import { formatFixedUsd, formatPicoUsd } from "../money.ts";
 import { accumulateUsage } from "./usage-cumulative.ts";
 import { isMoney, metricOf, parseSums } from "./usage-sums.ts";
 
+/** The sums of tokens. */
+export const TOKEN_SUMS = [
+  "prompt_tokens",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "cache_write_1h_tokens",
+  "completion_tokens",
+  "thinking_tokens",
+] as const satisfies readonly (keyof UsageSumsJson)[];
+
 const COUNTS = [
   "requests",
   "failed_requests",
@@ -14,12 +24,7 @@ const COUNTS = [
   "incomplete_requests",
   "estimated_requests",
   "unknown_billing_requests",
-  "prompt_tokens",
-  "cache_read_tokens",
-  "cache_write_tokens",
-  "cache_write_1h_tokens",
-  "completion_tokens",
-  "thinking_tokens",
+  ...TOKEN_SUMS,
 ] as const satisfies readonly (keyof UsageSumsJson)[];
 
 const AMOUNTS = [
@@ -79,14 +84,14 @@ export function usageTimesCsv(answer: UsageAnswer, isCumulative: boolean): strin
   const name = isMoney(metric) ? `${metric}_usd` : metric;
   const format = (value: string | null | undefined) =>
     value == null ? null : isMoney(metric) ? formatPicoUsd(BigInt(value)) : value;
-  const cumulative = accumulateUsage(answer);
-  const totalOf = ({ totals }: UsageAnswer["buckets"][number]) =>
-    metricOf(parseSums(totals), metric)?.toString();
+  const cumulative = isCumulative ? accumulateUsage(answer) : null;
+  const totalOf = (bucket: UsageAnswer["buckets"][number] | undefined) =>
+    bucket && metricOf(parseSums(bucket.totals), metric)?.toString();
   const lines = buckets.flatMap((bucket, at) => {
     const sums: readonly (readonly [string[], ...(string | null | undefined)[]])[] =
       by === null
-        ? [[[], totalOf(bucket), totalOf(cumulative.buckets[at]!)]]
-        : rows.map((row, n) => [[row.label], row.series[at], cumulative.series[n]?.[at]]);
+        ? [[[], totalOf(bucket), totalOf(cumulative?.buckets[at])]]
+        : rows.map((row, n) => [[row.label], row.series[at], cumulative?.series[n]?.[at]]);
     return sums.map(([names, each, whole]) => [
       ...[bucket.label, ...names, format(each), ...(isCumulative ? [format(whole)] : [])],
       ...[bucket.from, bucket.to, tz, query],
