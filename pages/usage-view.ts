@@ -111,6 +111,12 @@ function addressOf(
   return addQueries(pageHref(page.base, page.path), query, new URLSearchParams(own).toString());
 }
 
+/** Returns the page's own keys without some. */
+export const withoutOwn = (
+  { own }: Pick<UsageView, "own">,
+  ...keys: readonly string[]
+): Record<string, string> => Object.fromEntries(Object.entries(own).filter(([key]) => !keys.includes(key)));
+
 export const METRIC_NAMES: Readonly<Record<UsageMetric, string>> = {
   spent: "Spent",
   plan_usage: "Plan usage",

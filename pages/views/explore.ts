@@ -23,6 +23,7 @@ import {
   type UsageMenu,
   type UsageView,
   usageHref,
+  withoutOwn,
 } from "../usage-view.ts";
 import { renderTimes } from "./explore-times.ts";
 import { EXPLORE_VIEW, type ExploreForm, exploreForm } from "./explore-view.ts";
@@ -90,8 +91,8 @@ export function renderExplore({ usage, dimensions, links }: ExploreAnswer, view:
 }
 
 /** Returns the page's own keys with another value of one. Defaults are left out. */
-function withOwn({ own }: UsageView, key: string, value: string): Record<string, string> {
-  const { [key]: _, ...others } = own;
+function withOwn(view: UsageView, key: string, value: string): Record<string, string> {
+  const others = withoutOwn(view, key);
   return EXPLORE_VIEW.own?.[key]?.[0] === value ? others : { ...others, [key]: value };
 }
 

@@ -25,6 +25,7 @@ import {
   type UsageView,
   usageHref,
   usagePageHref,
+  withoutOwn,
 } from "../usage-view.ts";
 import { renderComparison } from "./model-comparison.ts";
 import {
@@ -69,7 +70,7 @@ export function renderModels({ usage, book, now, links }: ModelsAnswer, view: Us
     ${renderUsageChips(view)}
     <p class="quiet" data-summary>${usage.period.label} (${usage.tz}).${renderCoverageLine(usage.coverage, links.coverage)} Rates are those in force now, in USD per million tokens. ${describeBook(book)}</p>
     ${renderCaveats(usage, links)}
-    ${other === null ? "" : renderComparison(lines, other, usageHref(view, {}, withoutKey(view.own, "as")))}
+    ${other === null ? "" : renderComparison(lines, other, usageHref(view, {}, withoutOwn(view, "as")))}
     <div id="models" data-live>${models === "unused" ? renderUnused(lines, { book, now }, view) : renderUsed(lines, { book, links }, view)}</div>`;
 }
 
@@ -88,9 +89,6 @@ function describeBook({ rows }: PriceBook): string {
       : [`${formatQuantity(of("operator").length, "correction")} set here.`]),
   ].join(" ");
 }
-
-const withoutKey = (own: Readonly<Record<string, string>>, key: string): Record<string, string> =>
-  Object.fromEntries(Object.entries(own).filter(([name]) => name !== key));
 
 /** Returns the menu of the models that the period can be compared with: the used ones. Others are found in the list of unused ones. */
 function otherMenu(lines: readonly ModelLine[], other: RateRow | null): UsageMenu {
@@ -115,7 +113,7 @@ function renderUsed(
   if (shown.length === 0)
     return renderState(
       models === "unpriced" ? "No such model without a price" : "No such model was used in this period",
-      html`<a href="${usageHref(view, {}, withoutKey(withoutKey(view.own, "q"), "models"))}">Show all that were used</a>`,
+      html`<a href="${usageHref(view, {}, withoutOwn(view, "q", "models"))}">Show all that were used</a>`,
     );
   const historyOf = createPriceHistory(book);
   return html`<section class="panel"><div class="scroll"><table aria-label="Models">
