@@ -44,21 +44,27 @@ const carryOver = (old, fresh, mark) => {
 const shortAddress = (main, address) =>
   (/[?&](?:form|done)=/.test(address) && main.dataset.address) || address;
 
+/** The address of the view, without its fragment. */
+const viewAddress = () => location.pathname + location.search;
+/** That of the view that is shown. */
+let shown = "";
+
 /** Shows another view of this page. @param {string} address @param {boolean} isNew */
 const show = async (address, isNew) => {
   loading?.abort();
   const abort = (loading = new AbortController());
   const main = byId("main");
   const busy = setTimeout(() => main?.setAttribute("aria-busy", "true"), BUSY_AFTER_MS);
-  const focus = document.activeElement?.id;
   try {
     const fresh = await load(address, abort.signal);
     const next = fresh.getElementById("main");
     if (!main || !next) throw new TypeError("no main");
     carryOver(main, next, false);
+    const focus = document.activeElement?.id;
     main.replaceChildren(...next.childNodes);
     document.title = fresh.title;
     if (isNew) history.pushState(null, "", shortAddress(next, address));
+    shown = viewAddress();
     prepare();
     (focus ? byId(focus) : null)?.focus({ preventScroll: true });
     announce(main.querySelector("[data-summary]")?.textContent ?? document.title);
@@ -112,7 +118,11 @@ document.addEventListener("change", (event) => {
   const { target } = event;
   if (target instanceof HTMLSelectElement && target.form?.method === "get") target.form.requestSubmit();
 });
-addEventListener("popstate", () => void show(location.href, false));
+addEventListener("popstate", () => {
+  // A link within the page, such as the one to its contents, also ends here.
+  if (viewAddress() === shown) loading?.abort();
+  else void show(location.href, false);
+});
 
 /** @param {string} text */
 const copyText = async (text) => {
@@ -415,6 +425,7 @@ const prepare = () => {
 };
 const first = byId("main");
 if (first) history.replaceState(null, "", shortAddress(first, location.href));
+shown = viewAddress();
 prepare();
 connect();
 const refreshMs = Number(byId("live")?.dataset.refresh);

@@ -407,6 +407,26 @@ describe("the local page in Chromium", {
       assert.ok(await page.getByRole("region", { name: "Spent by model as a table" }).isVisible());
     }));
 
+  it("does not load a view again for the skip link, and keeps the focus that moves while a view loads", () =>
+    withPage(addressOf(full), {}, async (page) => {
+      const loaded: string[] = [];
+      await page.route("**/*", async (route) => {
+        if (route.request().resourceType() === "fetch") {
+          loaded.push(new URL(route.request().url()).search);
+          await page.locator("#period-7d").focus();
+        }
+        await route.continue();
+      });
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await page.waitForURL("**/#main");
+      await page.getByRole("link", { name: "90 days" }).focus();
+      await page.keyboard.press("Enter");
+      await page.waitForURL("**/?period=90d");
+      await page.locator("#period-7d:focus").waitFor();
+      assert.deepEqual(loaded, ["?period=90d"]);
+    }));
+
   it("says how to begin, and shows the first call when it ends", () =>
     withPage(`${addressOf(empty)}now`, {}, async (page) => {
       await page.getByText("Live", { exact: true }).waitFor();
