@@ -48,6 +48,15 @@ describe("createRequestScanner()", () => {
     );
   });
 
+  it("finds the same if each byte arrives alone", () => {
+    const bytes = encode(requests.join(""));
+    const pieces = Array.from(bytes, (_, index) => bytes.subarray(index, index + 1));
+    assert.deepEqual(
+      scanAll(pieces).map(({ found }) => found),
+      ["head /a", "end ", "head /b", "end hello", "head /c", "end abc", "head /d", "end "],
+    );
+  });
+
   it("accounts for every byte, however they are split, as the reader of the log does", () => {
     const wires = fc.array(
       fc.constantFrom(...requests, "GET bad\r\n\r\n", "POST /e HTTP/1.1\r\nContent-Length: 9\r\n\r\nab"),
@@ -93,6 +102,10 @@ describe("createRequestScanner()", () => {
     assert.deepEqual(
       scanAll([encode(chunked)]).map(({ found }) => found),
       ["head /c", "unreadable"],
+    );
+    assert.deepEqual(
+      scanAll([encode("GET bad\r\n\r\n"), encode("more")]).map(({ found }) => found),
+      ["unreadable", "unreadable"],
     );
   });
 });
