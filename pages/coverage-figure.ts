@@ -43,6 +43,7 @@ export function describeCoverageFigure(coverage: CoverageFigure): string {
 /** Renders the coverage behind the summary of a page. Empty without calls, and if it is not known. */
 export function renderCoverageLine(coverage: CoverageFigure | null, href: string): Html | "" {
   if (coverage === null) return "";
+  if (coverage.isUnread === true) return html` <span class="bad">Coverage could not be read.</span>`;
   const unknown = describeUnknown(coverage);
   if (coverage.permille === null)
     return unknown === "" ? "" : html` Coverage: <a href="${href}">${unknown}</a>.`;

@@ -2,6 +2,40 @@ import { html } from "hono/html";
 import type { CoverageFigure } from "./coverage-figure.ts";
 import type { Html } from "./html.ts";
 
+/** The parts of pages, as they are named if they can't be read. */
+export type PartName =
+  | "limits"
+  | "budgets"
+  | "coverage"
+  | "menus of filters"
+  | "names of filters"
+  | "names of people"
+  | "number of requests"
+  | "breakdowns"
+  | "breakdowns, estimate, days of the year and hours of the week"
+  | "branches"
+  | "estimate of this month"
+  | "days of the year"
+  | "hours of the week"
+  | "prices of models"
+  | "first steps"
+  | "saved views"
+  | "requests of the session"
+  | "requests with the same prompt"
+  | "stored prompt and answer"
+  | "origins of projects"
+  | "how projects were found"
+  | "projects that stay on this machine"
+  | "calls by time"
+  | "times without the meter"
+  | "what was not metered"
+  | "state of the cloud"
+  | "members"
+  | "machines"
+  | "invitations"
+  | "erasures"
+  | "stored requests by person";
+
 /** A part of a page that could not be read. */
 export interface FailedPart {
   readonly name: string;
@@ -14,7 +48,7 @@ export interface PartReader {
   /** The parts that failed so far. */
   readonly failed: readonly FailedPart[];
   /** Reads a part. If this fails, returns `without`: what the page shows in its place, which must not look like a figure. */
-  read<Value>(name: string, read: () => Value | Promise<Value>, without: Value): Promise<Value>;
+  read<Value>(name: PartName, read: () => Value | Promise<Value>, without: Value): Promise<Value>;
 }
 
 /** Creates the reader of a page's parts. `report` logs an error and returns its problem code, or throws what is no failure. */
@@ -33,6 +67,9 @@ export function createPartReader(report: (error: unknown) => string): PartReader
   };
 }
 
+/** Reads the parts of what has all of them, such as an answer of the API: a failure is thrown. */
+export const WHOLE: PartReader = { failed: [], read: async (_, read) => await read() };
+
 /** The answer to a query that could not be read. */
 export const UNREAD = { ok: false, code: "internal", detail: "This part could not be read." } as const;
 
@@ -43,6 +80,16 @@ export const UNREAD_COVERAGE: CoverageFigure = {
   permille: null,
   unknown_machines: null,
   isUnread: true,
+};
+
+/** Renders at the place of a part that it could not be read. */
+export const renderUnread = (name: PartName): Html =>
+  html`<div class="notice bad" role="note">Could not be read: ${name}.</div>`;
+
+/** Renders at their place which of some parts could not be read. */
+export const renderUnreadOf = (failed: readonly FailedPart[], ...names: readonly PartName[]): Html | "" => {
+  const unread = names.filter((name) => failed.some((part) => part.name === name));
+  return unread.length === 0 ? "" : html`${unread.map(renderUnread)}`;
 };
 
 /** Renders which parts could not be read, with their codes and a link that tries again. */

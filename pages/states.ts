@@ -44,10 +44,22 @@ export const renderFirstRun = (steps: readonly FirstStep[]): Html =>
         html`<li class="${isDone ? "done" : ""}"><div>${text}<span class="hidden">${isDone ? " (done)" : " (open)"}</span>${command === undefined || isDone ? "" : renderCommand(command)}</div></li>`,
     )}</ol></section>`;
 
-/** The page of a request that failed: what, its code, how to try again, and what still works. */
-export const renderFailure = (code: string, sentence: string, address: string, works: string): Html =>
+/** A page that could not be read at all. */
+export interface PageFailure {
+  /** The code of the problem. */
+  readonly code: string;
+  /** Where the reason is, and who finds it with `command`. */
+  readonly sentence: string;
+  readonly command: string;
+  /** The address that tries again. */
+  readonly address: string;
+  readonly works: string;
+}
+
+/** Renders a failure: how to find its cause, how to try again, and what still works. */
+export const renderFailure = ({ code, sentence, command, address, works }: PageFailure): Html =>
   renderState(
     "This page could not be read",
     sentence,
-    html`<p class="quiet">${works} Code: <code>${code}</code></p><p><a href="${address}">Try again</a></p>`,
+    html`${renderCommand(command)}<p class="quiet">${works} Code: <code>${code}</code></p><p><a href="${address}">Try again</a></p>`,
   );

@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import type { NewestCalls } from "../core/metering/attribution/newest-calls.ts";
 import { printSavingsQuery, UNSUPPORTED_KEYS } from "../core/pricing/savings/answer-savings.ts";
 import { savingsCsv } from "../core/pricing/savings/savings-export.ts";
 import { usageCsv, usageTimesCsv } from "../core/pricing/view/usage-export.ts";
@@ -215,6 +216,7 @@ async function readOverview(host: UsageHost, view: UsageView, usage: UsageAnswer
       priceFixes: [],
       firstSteps,
       links,
+      failed: page.failed,
     };
   const alone = { ...query, by: null, thenBy: null, compare: "none" } as const;
   const top = { ...query, top: BREAKDOWN_ROWS };
@@ -237,7 +239,8 @@ async function readOverview(host: UsageHost, view: UsageView, usage: UsageAnswer
       ? []
       : page.read("prices of models", () => host.priceFixes(usage), []),
   ]);
-  return { usage, dimensions: host.dimensions, ...parts, branches, priceFixes, firstSteps, links };
+  const { failed } = page;
+  return { usage, dimensions: host.dimensions, ...parts, branches, priceFixes, firstSteps, links, failed };
 }
 
 /** Returns the only answer of a query by one dimension. */
@@ -290,10 +293,21 @@ async function showProjects(host: UsageHost, parameters: URLSearchParams): Promi
     main: renderProjects(
       {
         usage,
-        origins: host.projectOrigins(),
-        newest: valueOrNull(await host.readNewestCalls(query)),
+        origins: await host.parts.read<ReadonlyMap<string, string>>(
+          "origins of projects",
+          () => host.projectOrigins(),
+          new Map(),
+        ),
+        newest: valueOrNull(
+          await host.parts.read<UsageResult<NewestCalls>>(
+            "how projects were found",
+            () => host.readNewestCalls(query),
+            UNREAD,
+          ),
+        ),
         sessions: (rows) => listHref(host, "/sessions", rows),
         links: linksOf(host, query),
+        failed: host.parts.failed,
       },
       view,
     ),
@@ -339,7 +353,13 @@ async function showSavings(host: UsageHost, parameters: URLSearchParams): Promis
     return {
       heading: "Savings",
       main: renderSavings(
-        { savings, menus: valueOrNull(menus) ?? [], coverage, links: linksOf(host, query) },
+        {
+          savings,
+          menus: valueOrNull(menus) ?? [],
+          coverage,
+          links: linksOf(host, query),
+          failed: host.parts.failed,
+        },
         view,
       ),
       hasChart: savings.requests > 0,

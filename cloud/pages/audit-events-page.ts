@@ -24,7 +24,7 @@ import {
   sendAuditFile,
 } from "./audit-parts.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
-import { toolsOf } from "./page-tools.ts";
+import { readNamesPart, toolsOf } from "./page-tools.ts";
 
 const PATH = "/audit/events";
 const VIEW = auditView(PATH);
@@ -54,7 +54,7 @@ export async function showAuditEvents(call: PageCall): Promise<PageAnswer> {
     after: after.value,
     limit: PAGE_ROWS,
   });
-  const names = await readNames(parts.accounts, page.rows.flatMap(peopleOf));
+  const names = await readNamesPart(call, page.rows.flatMap(peopleOf));
   const query = new URLSearchParams({ from: formatInstant(from), to: formatInstant(to) });
   return {
     heading: "Audit",

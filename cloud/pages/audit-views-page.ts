@@ -12,7 +12,6 @@ import { renderTime } from "../../pages/times.ts";
 import { filterValue, readView, type View } from "../../pages/view.ts";
 import { requestHref } from "../../pages/views/links.ts";
 import { createPaging } from "../routes/reads/paging.ts";
-import { readNames } from "../routes/reads/read-names.ts";
 import { listPromptViews } from "../store/reads/audit.ts";
 import { renderCaveat } from "./audit-events-page.ts";
 import {
@@ -24,9 +23,9 @@ import {
   renderAuditTabs,
   sendAuditFile,
 } from "./audit-parts.ts";
-import { readRoute } from "./page-api.ts";
+import { readRoutePart } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
-import { toolsOf } from "./page-tools.ts";
+import { readNamesPart, toolsOf } from "./page-tools.ts";
 
 const PATH = "/audit/prompt-views";
 const VIEW = auditView(PATH, ["viewer", "subject"]);
@@ -73,15 +72,18 @@ export async function showPromptViews(call: PageCall): Promise<PageAnswer> {
   const paging = createPaging({ workspaceId, query }, (id) => /^\d{1,15}$/.test(id), parts.sha256);
   const after = paging.read(view.values.cursor || null);
   if (!after.ok) return after.refusal;
-  const members = await readRoute(call, "/members", membersSchema);
-  if (!members.ok) return members.refusal;
+  const members = await call.reader.read<Members>(
+    "members",
+    () => readRoutePart(call, "/members", membersSchema),
+    { items: [] },
+  );
   const page = await listPromptViews(parts.db, workspaceId, {
     ...bounds,
     after: after.value,
     limit: PAGE_ROWS,
   });
-  const names = await readNames(
-    parts.accounts,
+  const names = await readNamesPart(
+    call,
     [viewer, subject, ...page.rows.flatMap((row) => [row.viewer_user_id, row.subject_user_id])].filter(
       (id) => id !== null,
     ),
@@ -92,9 +94,7 @@ export async function showPromptViews(call: PageCall): Promise<PageAnswer> {
     ["subject", subject],
   ] as const)
     if (value !== null) api.set(name, value);
-  const fields = (["viewer", "subject"] as const).map((name) =>
-    renderPeople(name, members.value, view, names),
-  );
+  const fields = (["viewer", "subject"] as const).map((name) => renderPeople(name, members, view, names));
   return {
     heading: "Audit",
     path: "/audit",

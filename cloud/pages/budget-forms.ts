@@ -1,10 +1,10 @@
 import { html } from "hono/html";
 import { MAX_FLEET_NAME } from "../../core/budgets/parse-fleet-budget.ts";
 import type { FleetBudget } from "../../core/wire/fleet-budgets.ts";
-import { machinesSchema, membersSchema } from "../../core/wire/people.ts";
+import { type Machines, type Members, machinesSchema, membersSchema } from "../../core/wire/people.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderActionForm } from "./action-form.ts";
-import { readRoute } from "./page-api.ts";
+import { readRoutePart } from "./page-api.ts";
 import type { PageCall } from "./page-call.ts";
 
 /** The labels of the API's fields in the forms. */
@@ -104,22 +104,22 @@ ${renderActionForm(call, path, { action: "create" }, body)}</section>`;
 /** Renders what a budget can be for: the workspace, a project, each member and each machine. */
 async function renderSubjects(call: PageCall, selected: string): Promise<Html> {
   const [members, machines] = await Promise.all([
-    readRoute(call, "/members", membersSchema),
-    readRoute(call, "/machines", machinesSchema),
+    call.reader.read<Members>("members", () => readRoutePart(call, "/members", membersSchema), { items: [] }),
+    call.reader.read<Machines>("machines", () => readRoutePart(call, "/machines", machinesSchema), {
+      items: [],
+    }),
   ]);
-  const people = members.ok ? members.value.items : [];
-  const hosts = machines.ok ? machines.value.items : [];
   const group = (label: string, options: readonly Html[]) =>
     options.length === 0 ? "" : html`<optgroup label="${label}">${options}</optgroup>`;
   return html`${option("workspace", "the whole workspace", selected)}${option("project", "one project", selected)}
 ${group(
   "Person",
-  people.map(({ user_id: id, name, email }) =>
+  members.items.map(({ user_id: id, name, email }) =>
     option(`person:${id}`, name === "" ? (email ?? "unnamed member") : name, selected),
   ),
 )}
 ${group(
   "Machine",
-  hosts.map(({ id, name, hostname }) => option(`machine:${id}`, name ?? hostname, selected)),
+  machines.items.map(({ id, name, hostname }) => option(`machine:${id}`, name ?? hostname, selected)),
 )}`;
 }

@@ -15,7 +15,7 @@ import { renderActionForm, renderRowButton } from "./action-form.ts";
 import { BUDGET_FIELDS, budgetBody, renderNewBudget, renderTerms } from "./budget-forms.ts";
 import { notice } from "./layout.ts";
 import { budgetsCsv } from "./list-csv.ts";
-import { type FormRoute, readRoute, sendForm } from "./page-api.ts";
+import { type FormRoute, readRoute, readRoutePart, sendForm } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { sendFile, toolsOf } from "./page-tools.ts";
 import { PLAN_NAMES } from "./plan-names.ts";
@@ -111,8 +111,7 @@ const MAX_NOW = 8;
 
 /** Renders the budgets that bind the visitor for the page Now, those nearest to their end first. Empty without any. */
 export async function renderBudgetsNow(call: PageCall): Promise<Html | ""> {
-  const budgets = await readRoute(call, PATH, fleetBudgetsSchema);
-  const items = budgets.ok ? budgets.value.items : [];
+  const { items } = await readRoutePart(call, PATH, fleetBudgetsSchema);
   const shown = items.toSorted((one, other) => other.used_percent - one.used_percent).slice(0, MAX_NOW);
   return html`<div id="budgets" data-live>${
     shown.length === 0

@@ -84,7 +84,7 @@ export async function showCoverage(call: PageCall): Promise<PageAnswer> {
 
 /** Reads what the page shows. The database adds up what a fleet has too many rows of. */
 async function readAnswer(
-  { env: { parts }, workspace: { workspaceId }, place }: PageCall,
+  { env: { parts }, workspace: { workspaceId }, place, reader }: PageCall,
   { from, to }: Span,
   periodWords: string,
   selection: CoverageSelection,
@@ -93,12 +93,23 @@ async function readAnswer(
   const zone = findZone(place.zone);
   if (zone === null) throw new Error(`the runtime does not know the zone ${place.zone}`);
   const buckets = cutCoverageTime(span, zone);
-  const calls = await sumCoverageBuckets(parts.db, workspaceId, buckets, selection);
-  const { all, counts, stopped } = await inReadScope(parts.db, { workspaceId }, async (trx) => ({
+  const calls = await reader.read<Awaited<ReturnType<typeof sumCoverageBuckets>>>(
+    "calls by time",
+    () => sumCoverageBuckets(parts.db, workspaceId, buckets, selection),
+    [],
+  );
+  const { all, counts } = await inReadScope(parts.db, { workspaceId }, async (trx) => ({
     all: await readMachineSums(trx, workspaceId, span, { machines: null, kinds: selection.kinds }),
     counts: await readCounts(trx, workspaceId, span, { machines: selection.machines, kinds: null }),
-    stopped: await readStops(trx, workspaceId, span, MAX_ROWS, selection.machines),
   }));
+  const stopped = await reader.read<Awaited<ReturnType<typeof readStops>>>(
+    "times without the meter",
+    () =>
+      inReadScope(parts.db, { workspaceId }, (trx) =>
+        readStops(trx, workspaceId, span, MAX_ROWS, selection.machines),
+      ),
+    { shared: null, times: 0, totalMs: 0, latest: [] },
+  );
   const sums = all.filter(({ machineId }) => passes(selection.machines, machineId));
   const isSelected = ({ kind }: KindCount) => passes(selection.kinds, kind);
   const machines = sums.map((each) => ({
@@ -137,6 +148,7 @@ async function readAnswer(
     periodWords,
     cloud: null,
     restCommand: null,
+    failed: reader.failed,
   };
 }
 

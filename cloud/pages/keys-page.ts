@@ -1,19 +1,24 @@
 import { html } from "hono/html";
 import type * as v from "valibot";
 import { parseWire } from "../../core/wire/parse.ts";
-import { type Keys, keyCreatedSchema, keysSchema, machinesSchema } from "../../core/wire/people.ts";
+import {
+  type Keys,
+  keyCreatedSchema,
+  keysSchema,
+  type Machines,
+  machinesSchema,
+} from "../../core/wire/people.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
 import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
-import { readNames } from "../routes/reads/read-names.ts";
 import { renderActionForm, renderRowButton } from "./action-form.ts";
 import { notice } from "./layout.ts";
 import { keysCsv } from "./list-csv.ts";
-import { readRoute, sendForm } from "./page-api.ts";
+import { readRoute, readRoutePart, sendForm } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
-import { sendFile, toolsOf } from "./page-tools.ts";
+import { readNamesPart, sendFile, toolsOf } from "./page-tools.ts";
 
 const PATH = "/keys";
 
@@ -49,16 +54,19 @@ async function renderKeys(
 ): Promise<PageAnswer> {
   const [keys, machines] = await Promise.all([
     readRoute(call, "/keys", keysSchema),
-    readRoute(call, "/machines", machinesSchema),
+    call.reader.read<Machines | null>(
+      "machines",
+      () => readRoutePart(call, "/machines", machinesSchema),
+      null,
+    ),
   ]);
   if (!keys.ok) return keys.refusal;
-  if (!machines.ok) return machines.refusal;
   const { items } = keys.value;
-  const people = await readNames(
-    call.env.parts.accounts,
+  const people = await readNamesPart(
+    call,
     items.map((key) => key.user_id),
   );
-  const hosts = new Map(machines.value.items.map(({ id, name, hostname }) => [id, name ?? hostname]));
+  const hosts = new Map((machines?.items ?? []).map(({ id, name, hostname }) => [id, name ?? hostname]));
   const format = fileFormatOf(call.parameters);
   if (format !== null) {
     const named = items.map((key) => ({

@@ -7,8 +7,7 @@ import { limitsCsv } from "../../pages/limits-file.ts";
 import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
 import { renderState } from "../../pages/states.ts";
 import { type LimitWindow, renderLimits } from "../../pages/views/limits.ts";
-import type { OrRefusal } from "../http/read-payload.ts";
-import { readRoute } from "./page-api.ts";
+import { readRoutePart } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { sendFile, toolsOf } from "./page-tools.ts";
 
@@ -19,9 +18,7 @@ const PATH = "/limits";
  * so each machine's readings stand for themselves. A cloud has no history of them and so no forecast.
  */
 export async function showLimits(call: PageCall): Promise<PageAnswer> {
-  const windows = await readWindows(call, () => true);
-  if (!windows.ok) return windows.refusal;
-  const { value: limits } = windows;
+  const limits = await readWindows(call, () => true);
   const format = fileFormatOf(call.parameters);
   if (format !== null)
     return sendFile(
@@ -47,16 +44,14 @@ export async function showLimits(call: PageCall): Promise<PageAnswer> {
 export async function readWindows(
   call: PageCall,
   isShown: (limit: LimitReading) => boolean,
-): Promise<OrRefusal<readonly LimitWindow[]>> {
-  const answer = await readRoute(call, PATH, limitsSchema);
-  if (!answer.ok) return answer;
+): Promise<readonly LimitWindow[]> {
+  const answer = await readRoutePart(call, PATH, limitsSchema);
   const { now } = call.place;
-  const windows = answer.value.limits
+  return answer.limits
     .map((reading) => ({ limit: toReading(reading), machine: reading.machine_name }))
     .filter(({ limit }) => isLimitListed(limit, now) && isShown(limit))
     .sort((one, other) => byName(one.machine, other.machine) || compareLimits(one.limit, other.limit))
     .map(({ limit, machine }): LimitWindow => ({ ...toLimitView(limit, [], now), machine }));
-  return { ok: true, value: windows };
 }
 
 const byName = (one: string, other: string): number => (one < other ? -1 : one === other ? 0 : 1);

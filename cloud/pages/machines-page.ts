@@ -11,6 +11,7 @@ import { type Choice, renderMenus, renderViewNotices } from "../../pages/filters
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
 import { CSV_TYPE, fileFormatOf } from "../../pages/page-file.ts";
+import { renderUnreadOf } from "../../pages/page-parts.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
 import { filesOf, filterValue, readView, type View, type ViewSpec, viewHref } from "../../pages/view.ts";
@@ -21,7 +22,7 @@ import { readLastStops } from "../store/reads/fleet-coverage.ts";
 import { inReadScope } from "../store/reads/read-scope.ts";
 import { notice } from "./layout.ts";
 import { machinesCsv } from "./list-csv.ts";
-import { type FormRoute, readRoute, sendForm } from "./page-api.ts";
+import { type FormRoute, readRoute, readRoutePart, sendForm } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
 
@@ -75,42 +76,47 @@ function routeOf(form: URLSearchParams): FormRoute<typeof PATH> | null {
 /** A machine with what is known about its coverage. */
 interface Listed {
   readonly machine: Machine;
-  readonly coverage: MachineSums | undefined;
+  /** Undefined: not known. Null: it could not be read. */
+  readonly coverage: MachineSums | undefined | null;
 }
 
 async function renderMachines(call: PageCall, message: string | null): Promise<PageAnswer> {
-  const { env, workspace, place, parameters } = call;
+  const { env, workspace, place, parameters, reader } = call;
   const { workspaceId } = workspace;
   const machines = await readRoute(call, "/machines", machinesSchema);
   if (!machines.ok) return machines.refusal;
   const view = readView(VIEW, parameters, place.base);
   const isAdmin = workspace.role === "admin";
-  const members = isAdmin ? await readRoute(call, "/members", membersSchema) : null;
-  if (members !== null && !members.ok) return members.refusal;
+  const members = isAdmin
+    ? await reader.read<Members>("members", () => readRoutePart(call, "/members", membersSchema), {
+        items: [],
+      })
+    : null;
   const { items } = machines.value;
   const floor = retentionFloor("overview", reachOf(workspace, place.now));
   const span = { from: Math.max(place.now - DAYS * DAY_MS, floor), to: place.now };
-  const { all, shown, first, stops } = await inReadScope(env.parts.db, { workspaceId }, async (trx) => {
-    const sums = await readMachineSums(trx, workspaceId, span);
-    const coverageOf = new Map(sums.map((each) => [each.machineId, each]));
-    const all = items
-      .map((machine): Listed => ({ machine, coverage: coverageOf.get(machine.id) }))
-      .filter((each) => matches(each, view, place.now));
-    const first =
-      Math.max(0, Math.min(Number(view.values.cursor) - 1 || 0, Math.ceil(all.length / PAGE_ROWS) - 1)) *
-      PAGE_ROWS;
-    const shown = all.slice(first, first + PAGE_ROWS);
-    const stops = await readLastStops(
-      trx,
-      workspaceId,
-      span,
-      shown.map(({ machine }) => machine.id),
-    );
-    return { all, shown, first, stops };
-  });
+  const sums = await reader.read<readonly MachineSums[] | null>(
+    "coverage",
+    () => inReadScope(env.parts.db, { workspaceId }, (trx) => readMachineSums(trx, workspaceId, span)),
+    null,
+  );
+  const coverageOf = new Map(sums?.map((each) => [each.machineId, each]));
+  const all = items
+    .map((machine): Listed => ({ machine, coverage: sums === null ? null : coverageOf.get(machine.id) }))
+    .filter((each) => matches(each, view, place.now));
+  const first =
+    Math.max(0, Math.min(Number(view.values.cursor) - 1 || 0, Math.ceil(all.length / PAGE_ROWS) - 1)) *
+    PAGE_ROWS;
+  const shown = all.slice(first, first + PAGE_ROWS);
+  const ids = shown.map(({ machine }) => machine.id);
+  const stops = await reader.read<ReadonlyMap<string, RunningTime>>(
+    "times without the meter",
+    () => inReadScope(env.parts.db, { workspaceId }, (trx) => readLastStops(trx, workspaceId, span, ids)),
+    new Map(),
+  );
   const format = fileFormatOf(parameters);
   if (format !== null) return sendMachines(call, format, all);
-  const people = members?.value.items ?? [];
+  const people = members?.items ?? [];
   const rows = shown.map((each) => renderMachine(call, each, stops.get(each.machine.id), people));
   const list = html`<section class="panel"><div class="head"><h2>${formatQuantity(all.length, "machine")}${all.length < items.length ? ` of ${formatCount(items.length)}` : ""}</h2></div><div class="scroll"><table aria-label="Machines"><thead><tr><th scope="col">Machine</th><th scope="col" class="desk">Version</th><th scope="col" class="desk">Last seen</th><th scope="col" class="desk">Coverage</th><th scope="col">State</th>${isAdmin ? html`<th scope="col">Change</th>` : ""}</tr></thead>
 <tbody>${rows}</tbody></table></div>${renderPages(view, first, all.length)}
@@ -127,7 +133,7 @@ async function renderMachines(call: PageCall, message: string | null): Promise<P
     heading: "Machines",
     path: PATH,
     tools: toolsOf(call, PATH, filesOf(view)),
-    main: html`${notice(message)}${renderViewNotices(view)}${items.length === 0 ? none : html`${renderFilters(view, items)}${all.length === 0 ? noMatch : list}`}`,
+    main: html`${notice(message)}${renderViewNotices(view)}${renderUnreadOf(reader.failed, "members", "times without the meter")}${items.length === 0 ? none : html`${renderFilters(view, items)}${all.length === 0 ? noMatch : list}`}`,
   };
 }
 
@@ -136,7 +142,7 @@ function sendMachines({ context }: PageCall, format: "csv" | "json", all: readon
   const items = all.map(({ machine, coverage }) => ({
     ...machine,
     coverage:
-      coverage === undefined || coverage.state === "unknown"
+      coverage == null || coverage.state === "unknown"
         ? null
         : { metered: coverage.metered, seen: coverage.seen, state: coverage.state, queued: coverage.queued },
   }));
@@ -152,7 +158,7 @@ function matches({ machine, coverage }: Listed, view: View, now: Millis): boolea
   const version = filterValue(view, "version");
   return (
     (state === "" || state === stateOf(machine, now)) &&
-    (wanted === "" || wanted === coverageKindOf(coverage)) &&
+    (wanted === "" || coverage === null || wanted === coverageKindOf(coverage)) &&
     (person === undefined || person === machine.user?.id) &&
     (version === undefined || version === machine.daemon_version)
   );
@@ -241,9 +247,10 @@ ${isBlocked ? form("unblock", html`<button class="second">Unblock</button>`) : f
  */
 function renderCoverageCell(
   { place }: PageCall,
-  coverage: MachineSums | undefined,
+  coverage: Listed["coverage"],
   stop: RunningTime | undefined,
 ): Html {
+  if (coverage === null) return html`<span class="bad">could not be read</span>`;
   if (coverage === undefined) return html`<span class="quiet">unknown</span>`;
   const { queued, state, metered, seen } = coverage;
   const waiting =

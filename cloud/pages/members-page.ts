@@ -10,12 +10,12 @@ import {
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
 import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
+import { renderUnread } from "../../pages/page-parts.ts";
 import { renderTime } from "../../pages/times.ts";
-import type { OrRefusal } from "../http/read-payload.ts";
 import { describeProblem } from "./describe-problem.ts";
 import { notice } from "./layout.ts";
 import { membersCsv } from "./list-csv.ts";
-import { type FormRoute, readRoute, sendForm } from "./page-api.ts";
+import { type FormRoute, readRoute, readRoutePart, sendForm } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { sendFile, toolsOf } from "./page-tools.ts";
 
@@ -73,11 +73,16 @@ async function renderMembers(call: PageCall, message: string | null, sent: Sent 
   const isAdmin = call.workspace.role === "admin";
   const members = await readRoute(call, "/members", membersSchema);
   if (!members.ok) return members.refusal;
-  const pending = isAdmin ? await readRoute(call, "/invitations", invitationsSchema) : null;
+  const pending = isAdmin
+    ? await call.reader.read<Invitations | "unread">(
+        "invitations",
+        () => readRoutePart(call, "/invitations", invitationsSchema),
+        "unread",
+      )
+    : null;
   const format = fileFormatOf(call.parameters);
   if (format !== null) {
-    if (pending !== null && !pending.ok) return pending.refusal;
-    const [{ items }, invitations] = [members.value, pending?.value.items ?? []];
+    const [{ items }, invitations] = [members.value, pending === "unread" ? [] : (pending?.items ?? [])];
     const file = { csv: () => membersCsv(items, invitations), json: () => ({ items, invitations }) };
     return sendFile(call, createPageFile("members", format, file));
   }
@@ -110,8 +115,8 @@ function renderMember({ workspace, place }: PageCall, member: Member): Html {
   return html`<tr><th scope="row" class="name">${renderName(who)}${name === "" || email === null ? "" : html`<span class="sub"><bdi>${email}</bdi></span>`}<span class="sub phone">${roleName}</span></th><td class="desk">${roleName}</td><td class="when desk">${renderTime(Date.parse(joinedAt), place, true)}</td>${workspace.role === "admin" ? html`<td>${change}</td>` : ""}</tr>`;
 }
 
-function renderInvitations({ place }: PageCall, pending: OrRefusal<Invitations>): Html {
-  const rows = pending.ok ? pending.value.items : [];
+function renderInvitations({ place }: PageCall, pending: Invitations | "unread"): Html {
+  const rows = pending === "unread" ? [] : pending.items;
   const button = (id: string, action: string, text: string, email: string) =>
     html`<form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="${action}"><input type="hidden" name="id" value="${id}"><button class="second">${text}<span class="hidden"> <bdi>${email}</bdi></span></button></form>`;
   const list = html`<div class="scroll"><table aria-label="Pending invitations"><thead><tr><th scope="col">Email</th><th scope="col" class="desk">Role</th><th scope="col" class="desk">Valid until</th><th scope="col">Change</th></tr></thead>
@@ -120,7 +125,7 @@ function renderInvitations({ place }: PageCall, pending: OrRefusal<Invitations>)
       html`<tr><th scope="row" class="name"><bdi>${email}</bdi></th><td class="desk">${role === "admin" ? "administrator" : "member"}</td><td class="when desk">${renderTime(Date.parse(expiresAt), place, true)}</td><td>${button(id, "resend", "Send again", email)}${button(id, "revoke", "Revoke", email)}</td></tr>`,
   )}</tbody></table></div>`;
   return html`<section class="panel" aria-labelledby="invitations-title"><h2 id="invitations-title">Invitations</h2>
-${!pending.ok ? notice("The invitations could not be read.") : rows.length === 0 ? html`<p class="quiet">No invitation is pending.</p>` : list}
+${pending === "unread" ? renderUnread("invitations") : rows.length === 0 ? html`<p class="quiet">No invitation is pending.</p>` : list}
 <form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="invite">
 <label for="email">Email</label><input id="email" name="email" type="email" autocomplete="off" maxlength="254" required>
 <label for="role">Role</label><select id="role" name="role"><option value="member">Member</option><option value="admin">Administrator</option></select>

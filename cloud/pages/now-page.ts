@@ -9,10 +9,11 @@ import { formatShortUsd } from "../../pages/formats.ts";
 import type { Html } from "../../pages/html.ts";
 import { nowCsv, nowJson } from "../../pages/now-file.ts";
 import { createPageFile, fileFormatOf } from "../../pages/page-file.ts";
-import { UNREAD } from "../../pages/page-parts.ts";
+import { renderUnread, UNREAD } from "../../pages/page-parts.ts";
 import type { UsageResult } from "../../pages/usage-host.ts";
 import { usageFiles } from "../../pages/usage-pages.ts";
 import { usageHref } from "../../pages/usage-view.ts";
+import type { LimitWindow } from "../../pages/views/limits.ts";
 import { readNowView, renderNow } from "../../pages/views/now.ts";
 import { readWorkspaceNow } from "../routes/reads/now.ts";
 import { reachOf } from "../routes/reads/read-period.ts";
@@ -59,7 +60,7 @@ export async function showNow(call: PageCall): Promise<PageAnswer> {
   const host = createUsageHost(call);
   const [now, windows, latest, menus, nameOf, budgets] = await Promise.all([
     readWorkspaceNow(parts, workspace, filters),
-    call.reader.read("limits", () => readWindows(call, isLongWindow), { ok: true, value: [] }),
+    call.reader.read<readonly LimitWindow[] | null>("limits", () => readWindows(call, isLongWindow), null),
     listTraces(parts.db, workspace.workspaceId, bounds),
     call.reader.read<UsageResult<readonly UsageAnswer[]>>(
       "menus of filters",
@@ -71,13 +72,13 @@ export async function showNow(call: PageCall): Promise<PageAnswer> {
       () => host.nameFilters(filters),
       () => null,
     ),
-    call.reader.read<Html | "">("budgets", () => renderBudgetsNow(call), ""),
+    call.reader.read<Html | "">("budgets", () => renderBudgetsNow(call), renderUnread("budgets")),
   ]);
   const view = { ...read, nameOf };
-  if (!windows.ok) return windows.refusal;
-  const limits = windows.value
-    .toSorted((one, other) => (other.used_percent ?? 0) - (one.used_percent ?? 0))
-    .slice(0, MAX_LIMITS);
+  const limits =
+    windows
+      ?.toSorted((one, other) => (other.used_percent ?? 0) - (one.used_percent ?? 0))
+      .slice(0, MAX_LIMITS) ?? null;
   const answer = {
     view,
     menus: menus.ok ? menus.value : [],
@@ -88,8 +89,10 @@ export async function showNow(call: PageCall): Promise<PageAnswer> {
     limits,
     minutes: now.minutes.map(({ at, ...sums }) => ({ at: parseInstant(at) ?? 0, split: toSplit(sums) })),
     latest: latest.rows.map(toShownRequest),
-    senders: await readSenders(parts, latest.rows),
-    firstSteps: latest.rows.length > 0 ? [] : await host.firstSteps(),
+    senders: await readSenders(call, latest.rows),
+    firstSteps:
+      latest.rows.length > 0 ? [] : await call.reader.read("first steps", () => host.firstSteps(), []),
+    failed: call.reader.failed,
   };
   const format = fileFormatOf(call.parameters);
   if (format !== null) {

@@ -4,6 +4,7 @@ import { describeProblem } from "./describe-problem.ts";
 import { type DoneCode, type DonePage, withDone } from "./done-messages.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { type CallApi, redirectTo } from "./page-parts.ts";
+import { RouteRefusal } from "./route-refusal.ts";
 
 /** Reads a route of the workspace. If the API refuses, returns its refusal, which the page answers with. */
 export async function readRoute<T>(
@@ -16,6 +17,13 @@ export async function readRoute<T>(
   const parsed = parseWire(schema, await answer.json());
   if (!parsed.ok) throw new TypeError(`the answer of ${path} does not match its schema`);
   return parsed;
+}
+
+/** Reads a route of the workspace as a part of a page: a refusal is a failure. */
+export async function readRoutePart<T>(call: PageCall, path: string, schema: WireSchema<T>): Promise<T> {
+  const answer = await readRoute(call, path, schema);
+  if (!answer.ok) throw new RouteRefusal(path, answer.refusal);
+  return answer.value;
 }
 
 /** The route that a form of a page calls, with its path below the workspace. */

@@ -33,7 +33,9 @@ export interface PageCall extends WorkspaceVisitor {
 }
 
 /** A page in the workspace's frame, with its status; or another response, such as a file, a redirect or a problem. */
-export type PageAnswer = Response | (FramedPage & { readonly status?: 200 | 400 | 404 | 409 | 422 });
+export type PageAnswer =
+  | Response
+  | (FramedPage & { readonly status?: 200 | 400 | 404 | 409 | 422 | 500 | 503 });
 
 /** Returns the visitor of a page, or a redirect to the sign-in page, which returns to `next`. */
 export async function requireVisitor(

@@ -57,16 +57,21 @@ export async function readForm(context: Context<CloudEnv>): Promise<OrRefusal<UR
 /** Headers of an API refusal that the page repeats. */
 const COPIED_HEADERS = ["retry-after", "www-authenticate"];
 
+/** Repeats the headers of a refusal. */
+export function copyRefusalHeaders(context: Context<CloudEnv>, refusal: Response): void {
+  for (const name of COPIED_HEADERS) {
+    const value = refusal.headers.get(name);
+    if (value !== null) context.header(name, value);
+  }
+}
+
 /** Answers with the form and its error message, under the status of the API's refusal. */
 export function renderFormError(
   context: Context<CloudEnv>,
   refusal: Response,
   page: Html,
 ): Response | Promise<Response> {
-  for (const name of COPIED_HEADERS) {
-    const value = refusal.headers.get(name);
-    if (value !== null) context.header(name, value);
-  }
+  copyRefusalHeaders(context, refusal);
   return context.html(page, refusal.status as ContentfulStatusCode);
 }
 

@@ -1,6 +1,7 @@
 import type { Html } from "../../pages/html.ts";
 import type { PageFile } from "../../pages/page-file.ts";
 import { renderTools, type ViewTools } from "../../pages/tools.ts";
+import { readNames } from "../routes/reads/read-names.ts";
 import type { PageCall } from "./page-call.ts";
 
 /**
@@ -11,6 +12,14 @@ export function toolsOf({ env, workspace }: PageCall, path: string, { command, .
   const address = `${env.parts.config.baseUrl}/v1/workspaces/${workspace.workspaceId}${path}`;
   return renderTools({ curl: `curl -H "Authorization: Bearer $METER_ADMIN_KEY" '${address}'`, ...tools });
 }
+
+/** Reads the names of people by user ID. A page that can't read them shows the IDs. */
+export const readNamesPart = ({ env, reader }: PageCall, ids: readonly string[]) =>
+  reader.read<ReadonlyMap<string, string>>(
+    "names of people",
+    () => readNames(env.parts.accounts, ids),
+    new Map(),
+  );
 
 /** Answers with a file. */
 export function sendFile({ context }: PageCall, { name, type, text }: PageFile): Response {

@@ -1,13 +1,14 @@
 import { html } from "hono/html";
 import { printUsageQuery, type UsageQuery, withFilter } from "../../core/pricing/view/usage-query.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
-import { type Members, machinesSchema, membersSchema } from "../../core/wire/people.ts";
+import { type Machines, type Members, machinesSchema, membersSchema } from "../../core/wire/people.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { renderCoverageLine } from "../../pages/coverage-figure.ts";
 import { formatChange, renderUsd } from "../../pages/figures.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
 import { fileFormatOf } from "../../pages/page-file.ts";
+import { renderUnreadOf } from "../../pages/page-parts.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
 import { linksOf, toUsageFile, usageFiles } from "../../pages/usage-pages.ts";
@@ -22,7 +23,7 @@ import {
   usagePageHref,
 } from "../../pages/usage-view.ts";
 import { EXPLORE_VIEW } from "../../pages/views/explore-view.ts";
-import { readRoute } from "./page-api.ts";
+import { readRoutePart } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { sendFile } from "./page-tools.ts";
 import { createUsageHost } from "./usage-pages.ts";
@@ -54,11 +55,11 @@ export async function showPeople(call: PageCall): Promise<PageAnswer> {
   const query: UsageQuery = { ...view.query, by: "person", thenBy: null, bucket: "none" };
   const [usage, members, machines] = await Promise.all([
     host.readUsage(query),
-    readRoute(call, "/members", membersSchema),
-    readRoute(call, "/machines", machinesSchema),
+    call.reader.read<Members | null>("members", () => readRoutePart(call, "/members", membersSchema), null),
+    call.reader.read<Machines>("machines", () => readRoutePart(call, "/machines", machinesSchema), {
+      items: [],
+    }),
   ]);
-  if (!members.ok) return members.refusal;
-  if (!machines.ok) return machines.refusal;
   const controls = renderUsagePeriods(view, call.place);
   const page = { heading: "People", path: PATH, controls };
   if (!usage.ok) {
@@ -68,11 +69,12 @@ export async function showPeople(call: PageCall): Promise<PageAnswer> {
   const format = fileFormatOf(call.parameters);
   if (format !== null) return sendFile(call, toUsageFile(usage.value, format));
   const links = linksOf(host, view.query);
-  const people = listPeople(usage.value, members.value, machines.value.items);
+  const people = listPeople(usage.value, members, machines.items);
   return {
     ...page,
     main: html`${renderUsageNotices(view)}${renderUsageChips(view)}
 <p class="quiet" data-summary>${usage.value.period.label} (${usage.value.tz}).${renderCoverageLine(usage.value.coverage, links.coverage)}</p>${renderCaveats(usage.value, links)}
+${renderUnreadOf(call.reader.failed, "members", "machines")}
 ${renderPeople(call, view, usage.value, people)}`,
     tools: host.renderTools(`/usage?${printUsageQuery(query)}`, usageFiles(view)),
   };
@@ -81,7 +83,7 @@ ${renderPeople(call, view, usage.value, people)}`,
 /** Lists the people with usage in the order of the answer, then the members without. */
 function listPeople(
   { rows }: UsageAnswer,
-  { items: members }: Members,
+  members: Members | null,
   machines: readonly {
     readonly hostname: string;
     readonly name: string | null;
@@ -90,7 +92,7 @@ function listPeople(
   }[],
 ): readonly Person[] {
   const toPerson = (id: string | null, label: string, row: Person["row"]): Person => {
-    const member = members.find((each) => each.user_id === id);
+    const member = members?.items.find((each) => each.user_id === id);
     const own = machines.filter(({ user }) => id !== null && user?.id === id);
     const seen = own.flatMap((machine) =>
       machine.last_seen_at === null ? [] : [Date.parse(machine.last_seen_at)],
@@ -99,7 +101,7 @@ function listPeople(
       id,
       name: member?.name || label,
       email: member?.email ?? null,
-      isMember: member !== undefined || id === null,
+      isMember: members === null || member !== undefined || id === null,
       machines: own.map(({ name, hostname }) => name ?? hostname),
       seenAt: seen.length === 0 ? null : Math.max(...seen),
       row,
@@ -107,7 +109,7 @@ function listPeople(
   };
   const withUsage = rows.map((row) => toPerson(row.key, row.label, row));
   const known = new Set(rows.map(({ key }) => key));
-  const without = members
+  const without = (members?.items ?? [])
     .filter((member) => !known.has(member.user_id))
     .map((member) => toPerson(member.user_id, member.email ?? "unnamed member", null));
   return [...withUsage, ...without];

@@ -4,18 +4,19 @@ import { isUuid } from "../../core/values/uuid.ts";
 import { type Members, membersSchema } from "../../core/wire/people.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
+import { renderUnread, renderUnreadOf } from "../../pages/page-parts.ts";
 import { renderTime } from "../../pages/times.ts";
 import { erasePrompts } from "../erasure/run-erasure.ts";
 import { problem } from "../http/problem.ts";
-import { readNames } from "../routes/reads/read-names.ts";
 import { listErasures } from "../store/erasures.ts";
 import { type PersonHoldings, readHoldings } from "../store/reads/holdings.ts";
 import { renderActionForm, renderSelect } from "./action-form.ts";
 import { withDone } from "./done-messages.ts";
 import { notice } from "./layout.ts";
-import { readRoute } from "./page-api.ts";
+import { readRoutePart } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { redirectTo } from "./page-parts.ts";
+import { readNamesPart } from "./page-tools.ts";
 
 const PATH = "/privacy";
 
@@ -71,39 +72,48 @@ async function readErasures({ env, workspace, person }: PageCall): Promise<reado
 }
 
 async function renderPrivacy(call: PageCall, message: string | null): Promise<PageAnswer> {
-  const { env, workspace, person } = call;
+  const { env, workspace, person, reader } = call;
   const isAdmin = workspace.role === "admin";
   const [members, holdings, erasures] = await Promise.all([
-    readRoute(call, "/members", membersSchema),
-    readHoldings(env.parts.db, workspace.workspaceId, isAdmin ? null : person.userId),
-    readErasures(call),
+    reader.read<Members>("members", () => readRoutePart(call, "/members", membersSchema), { items: [] }),
+    reader.read<readonly PersonHoldings[] | null>(
+      "stored requests by person",
+      () => readHoldings(env.parts.db, workspace.workspaceId, isAdmin ? null : person.userId),
+      null,
+    ),
+    reader.read<readonly ListedErasure[] | null>("erasures", () => readErasures(call), null),
   ]);
-  if (!members.ok) return members.refusal;
-  const names = await readNames(env.parts.accounts, [
-    ...holdings.map(({ userId }) => userId),
-    ...erasures.flatMap(({ userId, actorUserId }) => [userId ?? [], actorUserId ?? []].flat()),
+  const names = await readNamesPart(call, [
+    ...(holdings ?? []).map(({ userId }) => userId),
+    ...(erasures ?? []).flatMap(({ userId, actorUserId }) => [userId ?? [], actorUserId ?? []].flat()),
   ]);
   return {
     heading: "Privacy",
     path: PATH,
-    main: html`${notice(message)}${renderHoldings(call, holdings, names)}${renderErase(call, members.value, holdings, names)}${renderErasures(call, erasures, names)}`,
+    main: html`${notice(message)}${renderHoldings(call, holdings, names)}${renderErase(call, members, holdings ?? [], names)}${renderErasures(call, erasures, names)}`,
     status: message === null ? 200 : 422,
   };
 }
 
 type Names = ReadonlyMap<string, string>;
 
-function renderHoldings({ workspace }: PageCall, holdings: readonly PersonHoldings[], names: Names): Html {
+function renderHoldings(
+  { workspace }: PageCall,
+  holdings: readonly PersonHoldings[] | null,
+  names: Names,
+): Html {
   const { storePromptContent, dataRetentionDays } = workspace;
   return html`<section class="panel" aria-labelledby="holdings-title"><h2 id="holdings-title">What this workspace holds</h2>
 <p>Of each request: its time, provider, model, tokens, cost, project, branch and session, as far as the machine sent them. ${storePromptContent ? "Prompts and answers are stored if a machine sends them." : "New prompts and answers are not stored."} Of each person: the name and the email address of the account, and their machines.</p>
 ${
-  holdings.length === 0
-    ? html`<p class="quiet">No request is stored.</p>`
-    : html`<div class="scroll"><table aria-label="Holdings"><thead><tr><th scope="col">Person</th><th scope="col" class="num">Requests</th><th scope="col" class="num">Stored prompts</th></tr></thead><tbody>${holdings.map(
-        ({ userId, requests, bodies }) =>
-          html`<tr><th scope="row" class="name">${renderName(names.get(userId) ?? userId)}</th><td class="num">${formatCount(requests)}</td><td class="num">${formatCount(bodies)}</td></tr>`,
-      )}</tbody></table></div>`
+  holdings === null
+    ? renderUnread("stored requests by person")
+    : holdings.length === 0
+      ? html`<p class="quiet">No request is stored.</p>`
+      : html`<div class="scroll"><table aria-label="Holdings"><thead><tr><th scope="col">Person</th><th scope="col" class="num">Requests</th><th scope="col" class="num">Stored prompts</th></tr></thead><tbody>${holdings.map(
+          ({ userId, requests, bodies }) =>
+            html`<tr><th scope="row" class="name">${renderName(names.get(userId) ?? userId)}</th><td class="num">${formatCount(requests)}</td><td class="num">${formatCount(bodies)}</td></tr>`,
+        )}</tbody></table></div>`
 }<p class="quiet">Queries go back ${formatCount(dataRetentionDays)} days. What left a machine is listed there: <code>meter cloud privacy audit</code></p></section>`;
 }
 
@@ -126,14 +136,16 @@ function renderErase(
 <label class="choice"><input type="checkbox" name="confirmed" value="yes" required><span>Erase these prompts and answers. This can't be undone.</span></label><div class="actions"><button class="danger">Erase prompts</button></div>`,
   );
   return html`<section class="panel" aria-labelledby="erase-title"><h2 id="erase-title">${isAdmin ? "Erase prompts" : "Erase my prompts"}</h2>
-<p>The keys that encrypt the prompts and answers are destroyed, so they can't be read from backups either. Tokens and costs stay.</p>${form}
+<p>The keys that encrypt the prompts and answers are destroyed, so they can't be read from backups either. Tokens and costs stay.</p>${renderUnreadOf(call.reader.failed, "members")}${form}
 <p class="quiet">All data of the workspace: ${workspace.isOrganisationOwner ? html`<a href="${place.base}/settings#delete-title">delete the workspace</a>` : "an owner of the organisation can delete the workspace"}. All data of your account: <a href="/account">delete the account</a>.</p></section>`;
 }
 
-function renderErasures(call: PageCall, erasures: readonly ListedErasure[], names: Names): Html {
+function renderErasures(call: PageCall, erasures: readonly ListedErasure[] | null, names: Names): Html {
   const person = (id: string | null, none: string) =>
     id === null ? html`${none}` : renderName(names.get(id) ?? id);
-  const list = html`<div class="scroll"><table aria-label="Erasures"><thead><tr><th scope="col">Erased</th><th scope="col">Prompts of</th><th scope="col" class="desk">By</th><th scope="col">Certificate</th></tr></thead><tbody>${erasures.map(
+  const list = html`<div class="scroll"><table aria-label="Erasures"><thead><tr><th scope="col">Erased</th><th scope="col">Prompts of</th><th scope="col" class="desk">By</th><th scope="col">Certificate</th></tr></thead><tbody>${(
+    erasures ?? []
+  ).map(
     ({ erasureId, userId, project, actorUserId, finishedAt, before, certificate }) =>
       html`<tr><th scope="row" class="when">${renderTime(finishedAt ?? before, call.place, true)}</th><td class="name">${person(userId, "everyone")}${project === null ? "" : html`<span class="sub">project <bdi>${project}</bdi></span>`}</td><td class="name desk">${person(actorUserId, "the operator")}</td><td>${
         certificate === null
@@ -141,5 +153,5 @@ function renderErasures(call: PageCall, erasures: readonly ListedErasure[], name
           : html`<a href="${call.place.base}${PATH}/erasures/${erasureId}">Download<span class="hidden"> the certificate ${erasureId}</span></a><details><summary>View<span class="hidden"> the certificate ${erasureId}</span></summary><pre class="body" tabindex="0">${JSON.stringify(JSON.parse(certificate), null, 2)}</pre></details>`
       }</td></tr>`,
   )}</tbody></table></div>`;
-  return html`<section class="panel" aria-labelledby="erasures-title"><h2 id="erasures-title">Erasures</h2>${erasures.length === 0 ? html`<p class="quiet">Nothing was erased yet.</p>` : list}</section>`;
+  return html`<section class="panel" aria-labelledby="erasures-title"><h2 id="erasures-title">Erasures</h2>${erasures === null ? renderUnread("erasures") : erasures.length === 0 ? html`<p class="quiet">Nothing was erased yet.</p>` : list}</section>`;
 }

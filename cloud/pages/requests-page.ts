@@ -20,7 +20,7 @@ import { renderUsd } from "../../pages/figures.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { renderName } from "../../pages/names.ts";
 import { fileFormatOf } from "../../pages/page-file.ts";
-import { UNREAD_COVERAGE } from "../../pages/page-parts.ts";
+import { renderUnread, UNREAD_COVERAGE } from "../../pages/page-parts.ts";
 import { type PagePeriod, readPagePeriod } from "../../pages/page-period.ts";
 import { pageHref } from "../../pages/page-place.ts";
 import { calculationJson } from "../../pages/request-file.ts";
@@ -53,8 +53,8 @@ import { renderAuditTabs } from "./audit-parts.ts";
 import { createPeriodReader, NO_MENUS, readFilterMenus, type UsageRead } from "./filter-menus.ts";
 import { tracesCsv } from "./list-csv.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
-import { sendFile, toolsOf } from "./page-tools.ts";
-import { readBodyPanel, showBodyPanel } from "./request-body.ts";
+import { readNamesPart, sendFile, toolsOf } from "./page-tools.ts";
+import { type BodyPanel, readBodyPanel, showBodyPanel } from "./request-body.ts";
 import { toShownRequest } from "./shown-request.ts";
 import { CLOUD_DIMENSIONS } from "./usage-pages.ts";
 
@@ -198,7 +198,8 @@ async function readRequests(
     coverage,
     ...menus,
     total,
-    senders: await readSenders(parts, page.rows),
+    senders: await readSenders(call, page.rows),
+    failed: reader.failed,
   };
 }
 
@@ -228,12 +229,13 @@ async function countRequests(
   return own === undefined ? answer.value.totals.requests : own.count(answer.value.totals);
 }
 
+/** Reads who sent requests, by their IDs. */
 export async function readSenders(
-  { accounts }: PageCall["env"]["parts"],
+  call: PageCall,
   rows: readonly TraceRow[],
 ): Promise<ReadonlyMap<string, RequestSender>> {
-  const names = await readNames(
-    accounts,
+  const names = await readNamesPart(
+    call,
     rows.map(({ user_id }) => user_id),
   );
   return new Map(
@@ -277,10 +279,15 @@ async function renderOne(call: PageCall, form: URLSearchParams | null): Promise<
     advice: hasRate ? null : adviceFor(request, place.now),
     update: null,
     origin: null,
-    samePrompts: await readSamePrompts(call, row, reach),
+    samePrompts: await call.reader.read<SamePrompts | null>(
+      "requests with the same prompt",
+      () => readSamePrompts(call, row, reach),
+      null,
+    ),
     facts: await listSenderFacts(call, row, request.costPicoUsd),
+    failed: call.reader.failed,
   };
-  const body = form === null ? await showBodyPanel(call, row) : await readBodyPanel(call, row, form);
+  const body = form === null ? await readPanel(call, row) : await readBodyPanel(call, row, form);
   if (body instanceof Response) return body;
   return {
     heading: "One request",
@@ -293,6 +300,13 @@ async function renderOne(call: PageCall, form: URLSearchParams | null): Promise<
     status: body.status,
   };
 }
+
+/** Reads how a visitor may read the stored prompt and answer. */
+const readPanel = (call: PageCall, row: TraceRow): Promise<BodyPanel> =>
+  call.reader.read<BodyPanel>("stored prompt and answer", () => showBodyPanel(call, row), {
+    panel: renderUnread("stored prompt and answer"),
+    status: 200,
+  });
 
 /** Answers with a request as in the API and the calculation of its cost, as a file. The stored prompt is not part of it. */
 async function sendRequest(
@@ -338,16 +352,16 @@ function adviceFor(model: { readonly provider: string; readonly model: string },
 
 /** Lists who sent a request and when it arrived, and the machine's cost if it is not the cloud's. */
 async function listSenderFacts(
-  { env, place }: PageCall,
+  call: PageCall,
   row: TraceRow,
   costPicoUsd: bigint | null,
 ): Promise<readonly Fact[]> {
-  const sender = (await readSenders(env.parts, [row])).get(row.request_id);
+  const sender = (await readSenders(call, [row])).get(row.request_id);
   const reported = row.reported_cost_pico_usd === null ? null : BigInt(row.reported_cost_pico_usd);
   return [
     ["Person", renderName(sender?.person)],
     ["Machine", renderName(sender?.machine)],
-    ["Received", renderTime(row.received_at, place, true)],
+    ["Received", renderTime(row.received_at, call.place, true)],
     ...(reported === null || reported === costPicoUsd
       ? []
       : [["Cost by the machine", renderUsd(reported)] as const]),

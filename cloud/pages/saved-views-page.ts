@@ -10,13 +10,12 @@ import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
 import { pageHref } from "../../pages/page-place.ts";
 import { renderState } from "../../pages/states.ts";
-import { readNames } from "../routes/reads/read-names.ts";
 import { listSavedViews, type SavedView } from "../store/saved-views.ts";
 import { renderActionForm, renderRowButton } from "./action-form.ts";
 import { notice } from "./layout.ts";
 import { type FormRoute, readRoute, sendForm } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
-import { toolsOf } from "./page-tools.ts";
+import { readNamesPart, toolsOf } from "./page-tools.ts";
 
 const PATH = "/views";
 
@@ -71,8 +70,8 @@ async function renderViews(call: PageCall, message: string | null): Promise<Page
   const read = await readRoute(call, PATH, savedViewsSchema);
   if (!read.ok) return read.refusal;
   const { items } = read.value;
-  const people = await readNames(
-    call.env.parts.accounts,
+  const people = await readNamesPart(
+    call,
     items.map(({ user_id }) => user_id),
   );
   const none = renderState(

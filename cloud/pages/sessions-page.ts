@@ -4,8 +4,10 @@ import { addQueries } from "../../core/values/text/query-string.ts";
 import { HEX_ID } from "../../core/wire/fields.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import type { UsageDimension } from "../../core/wire/usage.ts";
+import type { CoverageFigure } from "../../pages/coverage-figure.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { createPageFile, type FileFormat, fileFormatOf, type PageFile } from "../../pages/page-file.ts";
+import { UNREAD_COVERAGE } from "../../pages/page-parts.ts";
 import { readPagePeriod } from "../../pages/page-period.ts";
 import { filesOf, readView } from "../../pages/view.ts";
 import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
@@ -22,10 +24,10 @@ import { MAX_SESSION_REQUESTS, toSession } from "../routes/reads/sessions.ts";
 import { toTrace } from "../routes/reads/to-trace.ts";
 import { findSession, listSessions, type SessionRow } from "../store/reads/sessions.ts";
 import type { TraceRow } from "../store/reads/traces.ts";
-import { readFilterMenus } from "./filter-menus.ts";
+import { NO_MENUS, readFilterMenus } from "./filter-menus.ts";
 import { sessionsCsv, tracesCsv } from "./list-csv.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
-import { sendFile, toolsOf } from "./page-tools.ts";
+import { readNamesPart, sendFile, toolsOf } from "./page-tools.ts";
 import { toShownRequest } from "./shown-request.ts";
 import { CLOUD_DIMENSIONS } from "./usage-pages.ts";
 
@@ -43,7 +45,7 @@ const floorOf = ({ workspace, place }: PageCall) => retentionFloor("traces", rea
 
 /** `GET /w/{ws}/sessions`: the sessions of a period. Its beginning is cut as that of a list of requests. */
 export async function showSessions(call: PageCall): Promise<PageAnswer> {
-  const { env, place, workspace } = call;
+  const { env, place, workspace, reader } = call;
   const { parts } = env;
   const view = readSessionsView(SPEC, call.parameters, place.base);
   const floor = floorOf(call);
@@ -52,8 +54,12 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
   const list = { from, to, floor, query: view.query, limit: MAX_SESSIONS };
   const [rows, menus, coverage] = await Promise.all([
     listSessions(parts.db, workspace.workspaceId, list),
-    readFilterMenus(call, period, MENUS),
-    readPeriodCoverage(parts, workspace.workspaceId, period),
+    reader.read("menus of filters", () => readFilterMenus(call, period, MENUS), NO_MENUS),
+    reader.read<CoverageFigure>(
+      "coverage",
+      () => readPeriodCoverage(parts, workspace.workspaceId, period),
+      UNREAD_COVERAGE,
+    ),
   ]);
   const shown = rows.slice(0, MAX_SESSIONS);
   const format = fileFormatOf(call.parameters);
@@ -67,6 +73,7 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
     coverage,
     hasMore: rows.length > MAX_SESSIONS,
     ...(period.isCut && { caveat: CUT }),
+    failed: reader.failed,
   };
   return {
     heading: "Sessions",
@@ -126,12 +133,9 @@ async function toWireTraces({ env }: PageCall, rows: readonly TraceRow[]) {
   return rows.map((row) => toTrace(row, names));
 }
 
-async function toSessionLines(
-  { env }: PageCall,
-  rows: readonly SessionRow[],
-): Promise<readonly SessionLine[]> {
-  const names = await readNames(
-    env.parts.accounts,
+async function toSessionLines(call: PageCall, rows: readonly SessionRow[]): Promise<readonly SessionLine[]> {
+  const names = await readNamesPart(
+    call,
     rows.map(({ user_id }) => user_id),
   );
   return rows.map((row) => ({

@@ -1,13 +1,14 @@
 import { html } from "hono/html";
 import { checkPlan, PLAN_TABLE } from "../../core/privacy/plans/plan-table.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
-import { membersSchema } from "../../core/wire/people.ts";
+import { type Members, membersSchema } from "../../core/wire/people.ts";
 import { RETENTION_DAYS_MAX } from "../../core/wire/settings.ts";
 import type { Html } from "../../pages/html.ts";
+import { renderUnread } from "../../pages/page-parts.ts";
 import { renderActionForm, renderSelect } from "./action-form.ts";
 import { withDone } from "./done-messages.ts";
 import { notice } from "./layout.ts";
-import { type FormRoute, readRoute, sendForm } from "./page-api.ts";
+import { type FormRoute, readRoutePart, sendForm } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { redirectTo } from "./page-parts.ts";
 import { toolsOf } from "./page-tools.ts";
@@ -68,16 +69,19 @@ function routeOf(action: string | null, form: URLSearchParams): FormRoute<typeof
 }
 
 async function renderSettings(call: PageCall, message: string | null): Promise<PageAnswer> {
-  const members = await readRoute(call, "/members", membersSchema);
-  if (!members.ok) return members.refusal;
-  const self = members.value.items.find((member) => member.user_id === call.person.userId);
+  const members = await call.reader.read<Members | null>(
+    "members",
+    () => readRoutePart(call, "/members", membersSchema),
+    null,
+  );
+  const self = members?.items.find((member) => member.user_id === call.person.userId);
   const isAdmin = call.workspace.role === "admin";
   const main = html`${notice(message)}
 ${renderZone(call, isAdmin)}
 ${renderBodies(call, isAdmin)}
 ${renderRetention(call, isAdmin)}
 ${renderPlan(call, isAdmin)}
-${renderLeaving(call, self?.via === "workspace")}`;
+${renderLeaving(call, members === null ? null : self?.via === "workspace")}`;
   return {
     heading: "Settings",
     path: PATH,
@@ -167,7 +171,7 @@ function renderPlan(call: PageCall, isAdmin: boolean): Html {
   );
 }
 
-function renderLeaving(call: PageCall, isMember: boolean): Html {
+function renderLeaving(call: PageCall, isMember: boolean | null): Html {
   const { workspace } = call;
   const leave = html`<p>Your keys and machines here stop working. Your requests stay in the workspace's totals.</p>${renderActionForm(
     call,
@@ -186,5 +190,5 @@ function renderLeaving(call: PageCall, isMember: boolean): Html {
     "Delete this workspace",
     html`<p>It stops serving its members and machines at once. All of its data is erased about 30 days later.</p>${remove}`,
   );
-  return html`${panel("leave", "Leave", isMember ? leave : html`<p class="quiet">Your role in the organisation gives you access to this workspace.</p>`)}${workspace.isOrganisationOwner ? deletion : ""}`;
+  return html`${panel("leave", "Leave", isMember === null ? renderUnread("members") : isMember ? leave : html`<p class="quiet">Your role in the organisation gives you access to this workspace.</p>`)}${workspace.isOrganisationOwner ? deletion : ""}`;
 }

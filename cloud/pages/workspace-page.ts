@@ -3,18 +3,21 @@ import { html } from "hono/html";
 import { FORM_STYLE } from "../../pages/client-files.data.ts";
 import { type FramedPage, type NavigationItem, renderFrame } from "../../pages/frame.ts";
 import type { Html } from "../../pages/html.ts";
+import { fileFormatOf } from "../../pages/page-file.ts";
 import { createPartReader } from "../../pages/page-parts.ts";
 import { pageHref } from "../../pages/page-place.ts";
+import { renderFailure } from "../../pages/states.ts";
 import { checkStanding } from "../access/authorise.ts";
 import type { ApiRoute } from "../api/api-routes.ts";
 import { etagOf, matchesEtag } from "../http/etag.ts";
 import { logFailure } from "../http/log-failure.ts";
-import { problem } from "../http/problem.ts";
+import { type ProblemCode, problem } from "../http/problem.ts";
 import type { CloudEnv } from "../ports.ts";
 import { renderDone, takeDone } from "./done-messages.ts";
 import { renderSignOut } from "./layout.ts";
 import { currentPath, type PageAnswer, type PageCall, requireWorkspaceVisitor } from "./page-call.ts";
-import { type PageEnv, readForm } from "./page-parts.ts";
+import { copyRefusalHeaders, type PageEnv, readForm } from "./page-parts.ts";
+import { RouteRefusal } from "./route-refusal.ts";
 import { renderViewMenu } from "./saved-views-page.ts";
 import { sellsPlans } from "./sells-plans.ts";
 
@@ -57,20 +60,29 @@ export async function answerPage(
   const done = takeDone(path, parameters);
   const base = `/w/${workspace.workspaceId}`;
   const place = { zone: workspace.reportingZone, now: clock.now(), base };
-  const reader = createPartReader((error) =>
-    logFailure(env.parts, error, context).status === 503 ? "unavailable" : "internal",
-  );
+  const isFile = fileFormatOf(parameters) !== null;
+  const reader = createPartReader((error) => {
+    // A file has all of its parts or is not sent.
+    if (isFile) throw error;
+    return codeOf(toRefusal(env, context, error));
+  });
   const call = { ...visitor.value, env, context, parameters, place, reader };
   let answer: PageAnswer | undefined;
   if (isPost) {
     const form = await readForm(context);
     if (!form.ok) return form.refusal;
     answer = await post?.(call, form.value);
-  } else answer = await get?.(call);
+  } else answer = isFile ? await get?.(call) : await showOrFail(call, path, groups, get);
   if (answer === undefined) throw new TypeError(`the page ${path} does not answer ${context.req.method}`);
   if (answer instanceof Response) return answer;
   // A form's answer has no address to save.
-  const views = isPost ? "" : await reader.read("saved views", () => renderViewMenu(call, path), "");
+  const views = isPost
+    ? ""
+    : await reader.read<Html | "">(
+        "saved views",
+        () => renderViewMenu(call, path),
+        html`<span class="bad">Saved views could not be read.</span>`,
+      );
   const page = renderPage(
     call,
     {
@@ -86,6 +98,47 @@ export async function answerPage(
   return answer.refreshMs === undefined
     ? await context.html(page, answer.status ?? 200)
     : await answerUnlessCurrent(call, (await page).toString());
+}
+
+/** Returns the problem that an error is to the visitor, and logs the error unless a route of the API did. */
+const toRefusal = ({ parts }: PageEnv, context: Context<CloudEnv>, error: unknown): Response =>
+  error instanceof RouteRefusal ? error.refusal : logFailure(parts, error, context);
+
+/** The code of a failure by its status. */
+function codeOf({ status }: { readonly status: number }): ProblemCode {
+  if (status === 503) return "unavailable";
+  return status === 429 ? "rate_limited" : "internal";
+}
+
+/** Answers with a page, or with one that says that this page could not be read. */
+async function showOrFail(
+  call: PageCall,
+  path: string,
+  groups: readonly (readonly WorkspacePage[])[],
+  get: WorkspacePage["get"],
+): Promise<PageAnswer | undefined> {
+  const { env, context } = call;
+  let answer: PageAnswer | undefined;
+  try {
+    answer = await get?.(call);
+  } catch (error) {
+    answer = toRefusal(env, context, error);
+  }
+  if (!(answer instanceof Response) || answer.status < 500) return answer;
+  copyRefusalHeaders(context, answer);
+  return {
+    heading: groups.flat().find((page) => page.path === path)?.name ?? "Error",
+    title: "Error",
+    path,
+    main: renderFailure({
+      code: codeOf(answer),
+      sentence: `The log of the server has the error as request ${context.get("requestId")}. Who runs the server sees whether its database answers:`,
+      command: `curl ${env.parts.config.baseUrl}/readyz`,
+      address: currentPath(context),
+      works: "Machines keep what they can't send, and send it later. Other pages may work.",
+    }),
+    status: answer.status === 503 ? 503 : 500,
+  };
 }
 
 /** Answers with a page that the browser requests again and again: 304 if it has not changed. */

@@ -158,6 +158,9 @@ export const machinesSchema = v.object({
   ),
 });
 
+/** A list of machines. */
+export type Machines = v.InferOutput<typeof machinesSchema>;
+
 /** The request of `PATCH …/machines/{id}`: its person, its name, or both. A name of `null` is the host name again. */
 export const machinePatchSchema = v.pipe(
   v.object({ user_id: v.optional(identifier), name: v.optional(v.nullable(givenName)) }),

@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { coverageJson } from "../../pages/coverage-file.ts";
+import { WHOLE } from "../../pages/page-parts.ts";
 import { privacyJson } from "../../pages/privacy-file.ts";
 import { settingsJson } from "../../pages/settings-file.ts";
 import { localZone } from "../page/page-period.ts";
@@ -15,7 +16,7 @@ export async function getCoverage(ports: ApiPorts, context: Context): Promise<Re
   const period = readPeriod({ from, to }, ports.clock.now());
   if (!period.ok) return problem(context, 400, period.code, period.detail);
   const filters = readCoverageFilters(new URL(context.req.url).searchParams);
-  return context.json(coverageJson(await readCoverageAnswer(ports, period, filters), localZone()));
+  return context.json(coverageJson(await readCoverageAnswer(ports, period, WHOLE, filters), localZone()));
 }
 
 /** Answers with the settings, without secrets. */

@@ -17,6 +17,7 @@ import { CLIENT_FILES } from "../../pages/frame.ts";
 import { limitsCsv } from "../../pages/limits-file.ts";
 import { nowCsv, nowJson } from "../../pages/now-file.ts";
 import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
+import { renderUnread } from "../../pages/page-parts.ts";
 import { pageHref } from "../../pages/page-place.ts";
 import { privacyCsv, privacyJson } from "../../pages/privacy-file.ts";
 import { periodOptions } from "../../pages/report-command.ts";
@@ -26,7 +27,7 @@ import { usageHref } from "../../pages/usage-view.ts";
 import { filesOf, viewHref, viewParameters } from "../../pages/view.ts";
 import { type BudgetLines, renderBudgetPanel, renderBudgetsNow } from "../../pages/views/budgets.ts";
 import { readCoverageView, renderCoverage } from "../../pages/views/coverage.ts";
-import { renderLimits } from "../../pages/views/limits.ts";
+import { type LimitWindow, renderLimits } from "../../pages/views/limits.ts";
 import { readNowView, renderNow } from "../../pages/views/now.ts";
 import { renderPrivacy } from "../../pages/views/privacy.ts";
 import { adviceOf, renderNoRequest, renderRequest } from "../../pages/views/request.ts";
@@ -132,7 +133,9 @@ async function showNow(ports: ApiPorts, context: Context) {
     main: renderNow(
       answer,
       place,
-      budgets === null ? "" : renderBudgetsNow(budgets, place, pageHref(place.base, "/limits")),
+      budgets === null
+        ? renderUnread("budgets")
+        : renderBudgetsNow(budgets, place, pageHref(place.base, "/limits")),
     ),
     tools: toolsOf(
       context,
@@ -198,10 +201,14 @@ async function showRequest(ports: ApiPorts, context: Context, id: string) {
     context.header("content-disposition", `attachment; filename="request-${request.requestId}.json"`);
     return context.json(explanationJson(explanation));
   }
-  const namesakes = originsOfNamesakes({
-    assignments: store.origins.list(),
-    merges: store.origins.listMerges(),
-  });
+  const parts = partsOf(ports, context);
+  const readOrigins = () =>
+    originsOfNamesakes({ assignments: store.origins.list(), merges: store.origins.listMerges() });
+  const namesakes = await parts.read<ReturnType<typeof readOrigins>>(
+    "origins of projects",
+    readOrigins,
+    new Map(),
+  );
   const origins = namesakes.get(request.project);
   const fix = fixOfExplanation(explanation, lastPulls(ports), clock.now());
   const answer = {
@@ -210,12 +217,18 @@ async function showRequest(ports: ApiPorts, context: Context, id: string) {
     advice: fix === null ? null : adviceOf(fix),
     update: "meter recompute-costs",
     origin: origins === undefined ? null : formatOrigins(origins, null),
-    samePrompts: await readSamePrompts(ports, request),
+    samePrompts: await parts.read<SamePrompts | null>(
+      "requests with the same prompt",
+      () => readSamePrompts(ports, request),
+      null,
+    ),
+    failed: parts.failed,
   };
   return showPage(ports, context, {
     heading: "One request",
     path: "/requests",
     back,
+    failedParts: parts.failed,
     main: renderRequest(answer, placeOf(ports)),
     tools: toolsOf(context, `/v1/requests/${request.requestId}`, {
       json: `/requests/${request.requestId}?format=json`,
@@ -225,7 +238,8 @@ async function showRequest(ports: ApiPorts, context: Context, id: string) {
 }
 
 async function showPrivacy(ports: ApiPorts, context: Context) {
-  const answer = await readPrivacy(ports);
+  const parts = partsOf(ports, context);
+  const answer = await readPrivacy(ports, parts);
   const format = fileFormatOf(parametersOf(context));
   if (format !== null) {
     const file = { csv: () => privacyCsv(answer), json: () => privacyJson(answer) };
@@ -234,6 +248,7 @@ async function showPrivacy(ports: ApiPorts, context: Context) {
   return showPage(ports, context, {
     heading: "Privacy",
     path: "/privacy",
+    failedParts: parts.failed,
     main: renderPrivacy(answer, placeOf(ports)),
     tools: toolsOf(context, "/v1/outbox", { ...pageFiles("/privacy"), command: "meter cloud privacy audit" }),
   });
@@ -246,23 +261,33 @@ async function showSettings(ports: ApiPorts, context: Context) {
     const file = { csv: () => settingsCsv(answer), json: () => settingsJson(answer) };
     return sendFile(context, createPageFile("settings", format, file));
   }
-  const { sentence } = await readCloud(ports);
+  const parts = partsOf(ports, context);
+  const cloud = await parts.read(
+    "state of the cloud",
+    async () => (await readCloud(ports)).sentence,
+    "could not be read",
+  );
   return showPage(ports, context, {
     heading: "Settings",
     path: "/settings",
-    main: renderSettings(answer, sentence, placeOf(ports)),
+    failedParts: parts.failed,
+    main: renderSettings(answer, cloud, placeOf(ports)),
     tools: toolsOf(context, "/v1/settings", { ...pageFiles("/settings"), command: "meter doctor" }),
   });
 }
 
-function showLimits(ports: ApiPorts, context: Context) {
-  ports.limits?.flush();
+async function showLimits(ports: ApiPorts, context: Context) {
   const now = ports.clock.now();
   const place = placeOf(ports);
-  const limits = readLimitViews(ports.store.limits, now);
-  const lines = readBudgetLines(ports, now);
+  const parts = partsOf(ports, context);
+  const readLimits = () => {
+    ports.limits?.flush();
+    return readLimitViews(ports.store.limits, now);
+  };
+  const limits = await parts.read<readonly LimitWindow[] | null>("limits", readLimits, null);
+  const lines = await parts.read<BudgetLines | null>("budgets", () => readBudgetLines(ports, now), null);
   const format = fileFormatOf(parametersOf(context));
-  if (format !== null) {
+  if (format !== null && limits !== null && lines !== null) {
     const { budgets } = lines;
     const file = { csv: () => limitsCsv(limits, budgets), json: () => ({ limits, budgets }) };
     return sendFile(context, createPageFile("limits", format, file));
@@ -270,7 +295,8 @@ function showLimits(ports: ApiPorts, context: Context) {
   return showPage(ports, context, {
     heading: "Limits and budgets",
     path: "/limits",
-    main: html`${renderLimits(limits, place)}${renderBudgetPanel(lines, place)}`,
+    failedParts: parts.failed,
+    main: html`${limits === null ? renderUnread("limits") : renderLimits(limits, place)}${lines === null ? renderUnread("budgets") : renderBudgetPanel(lines, place)}`,
     tools: toolsOf(context, "/v1/limits", { ...pageFiles("/limits"), command: "meter limits" }),
   });
 }
@@ -287,7 +313,8 @@ async function showCoverage(ports: ApiPorts, context: Context) {
   const view = readCoverageView(LOCAL_COVERAGE, parametersOf(context));
   const period = readLocalPeriod(view, ports.clock.now());
   const filters = readCoverageFilters(viewParameters(view));
-  const answer = await readCoverageAnswer(ports, period, filters);
+  const parts = partsOf(ports, context);
+  const answer = await readCoverageAnswer(ports, period, parts, filters);
   const { zone } = placeOf(ports);
   const format = fileFormatOf(parametersOf(context));
   if (format !== null) {
@@ -297,6 +324,7 @@ async function showCoverage(ports: ApiPorts, context: Context) {
   return showPage(ports, context, {
     heading: "Coverage",
     path: "/coverage",
+    failedParts: parts.failed,
     controls: renderPeriods(view, placeOf(ports)),
     main: renderCoverage(answer, view, placeOf(ports)),
     tools: toolsOf(

@@ -42,6 +42,10 @@ export const isPagePath = (path: string): boolean =>
 export const isProgramPath = (path: string): boolean =>
   PROGRAMS.some((prefix) => path === prefix || path.startsWith(`${prefix}/`));
 
+/** Returns the name of the page at a path of the navigation. */
+export const pageNameOf = (path: string): string =>
+  NAVIGATION.flat().find((item) => item.path === path)?.name ?? "Error";
+
 /** Returns the page whose name or path is nearest to a mistyped path; null if none is near. */
 export function findNearestPage(path: string): NavigationItem | null {
   const items = NAVIGATION.flat();

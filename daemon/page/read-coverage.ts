@@ -18,6 +18,7 @@ import {
 import { describeDistrust } from "../../core/operations/doctor/trust-advice.ts";
 import { cutCoverageTime } from "../../core/pricing/view/time-buckets.ts";
 import { findZone } from "../../core/values/zone.ts";
+import { type PartReader, WHOLE } from "../../pages/page-parts.ts";
 import {
   type CoverageAnswer,
   type CoverageBucket,
@@ -55,10 +56,15 @@ export const printCoverageFilters = ({ hosts, kinds }: CoverageFilters): string 
 export async function readCoverageAnswer(
   ports: ApiPorts,
   { from, to, words = "" }: RunningTime & { readonly words?: string },
+  parts: PartReader = WHOLE,
   filters: CoverageFilters = { hosts: null, kinds: null },
 ): Promise<CoverageAnswer> {
   const { store } = ports;
-  const stopped = readStopped(ports, { from, to });
+  const stopped = await parts.read<readonly RunningTime[] | null>(
+    "times without the meter",
+    () => readStopped(ports, { from, to }),
+    null,
+  );
   const totals = store.coverage.read({ from, to });
   const isSelected = ({ host, kind }: Pick<CoverageTotal, "host" | "kind">) =>
     passes(filters.hosts, host ?? "") && passes(filters.kinds, kind);
@@ -78,8 +84,16 @@ export async function readCoverageAnswer(
   ];
   return {
     summary,
-    buckets: readBuckets(ports, { from, to }, stopped, filters),
-    gaps: store.coverage.readGaps(coverageGapKinds, { from, to }).filter(isSelected),
+    buckets: await parts.read<CoverageAnswer["buckets"]>(
+      "calls by time",
+      () => readBuckets(ports, { from, to }, stopped, filters),
+      [],
+    ),
+    gaps: await parts.read<CoverageAnswer["gaps"]>(
+      "what was not metered",
+      () => store.coverage.readGaps(coverageGapKinds, { from, to }).filter(isSelected),
+      [],
+    ),
     stopped: {
       times: stopped?.length ?? 0,
       totalMs: stopped?.reduce((sum, each) => sum + (each.to - each.from), 0) ?? 0,
@@ -92,8 +106,9 @@ export async function readCoverageAnswer(
     },
     isOfKinds: filters.kinds !== null,
     periodWords: words,
-    cloud: await readCloud(ports),
+    cloud: await parts.read<CoverageAnswer["cloud"]>("state of the cloud", () => readCloud(ports), null),
     restCommand: "meter coverage",
+    failed: parts.failed,
   };
 }
 

@@ -66,10 +66,15 @@ export async function readNow(ports: ApiPorts, view: UsageView, parts: PartReade
         client: (await program())?.name ?? null,
       })),
     ),
-    limits: await parts.read("limits", () => readLimitViews(longWindowsOf(store.limits), now), []),
+    limits: await parts.read<NowAnswer["limits"]>(
+      "limits",
+      () => readLimitViews(longWindowsOf(store.limits), now),
+      null,
+    ),
     minutes: await readMinutes(ports, now, filters),
     latest: latest.requests,
     firstSteps: store.records.latestId() === null ? listFirstSteps(ports) : [],
+    failed: parts.failed,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Outbox, OutboxEntry } from "../../core/ports/outbox.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { type PartReader, WHOLE } from "../../pages/page-parts.ts";
 import type { PrivacyAnswer, SentTimes } from "../../pages/views/privacy.ts";
 import type { Turn } from "../store/port/values.ts";
 
@@ -18,7 +19,10 @@ interface PrivacyPorts {
 }
 
 /** Sums up the log of what was sent, and checks its chain. Other work runs between two entries. */
-export async function readPrivacy({ sent, turn, sha256Hex }: PrivacyPorts): Promise<PrivacyAnswer> {
+export async function readPrivacy(
+  { sent, turn, sha256Hex }: PrivacyPorts,
+  parts: PartReader = WHOLE,
+): Promise<PrivacyAnswer> {
   const [fields, projects] = [new Map<string, SentTimes>(), new Map<string, SentTimes>()];
   const origins = new Set<string>();
   const counts = { metadata: 0, body: 0 };
@@ -43,7 +47,11 @@ export async function readPrivacy({ sent, turn, sha256Hex }: PrivacyPorts): Prom
     log: first == null || last == null ? null : { firstSeq: first.seq, lastSeq: last.seq, brokenSeq },
     fields: [...fields].sort(([one], [other]) => (one < other ? -1 : 1)),
     projects: [...projects].sort(([one], [other]) => (one < other ? -1 : 1)),
-    localProjects: [...(sent?.localProjects() ?? [])].sort(),
+    localProjects: await parts.read<readonly string[] | null>(
+      "projects that stay on this machine",
+      () => [...(sent?.localProjects() ?? [])].sort(),
+      null,
+    ),
   };
 }
 

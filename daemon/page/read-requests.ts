@@ -69,7 +69,12 @@ export async function readRequests(
       UNREAD_COVERAGE,
     ),
     choices: await parts.read("menus of filters", () => readMenus(store, period), {}),
-    total: await parts.read("number of requests", () => countRequests(ports, view, period), null),
+    total: await parts.read<number | null>(
+      "number of requests",
+      () => countRequests(ports, view, period),
+      null,
+    ),
+    failed: parts.failed,
   };
 }
 

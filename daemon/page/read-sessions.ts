@@ -1,3 +1,5 @@
+import type { CoverageFigure } from "../../pages/coverage-figure.ts";
+import { type PartReader, UNREAD_COVERAGE } from "../../pages/page-parts.ts";
 import type { SessionAnswer } from "../../pages/views/session.ts";
 import {
   type SessionLine,
@@ -48,21 +50,39 @@ export async function listSessions(
 }
 
 /** Reads the sessions of a view. */
-export async function readSessions(ports: ApiPorts, view: SessionsView): Promise<SessionsAnswer> {
+export async function readSessions(
+  ports: ApiPorts,
+  view: SessionsView,
+  parts: PartReader,
+): Promise<SessionsAnswer> {
   const period = readLocalPeriod(view, ports.clock.now());
   const sessions = await listSessions(ports, view);
   return {
     sessions: sessions.map(toSessionLine),
     periodWords: period.words,
-    coverage: readCoverage(ports, period),
-    choices: await readMenus(ports.store, period),
+    coverage: await parts.read<CoverageFigure>(
+      "coverage",
+      () => readCoverage(ports, period),
+      UNREAD_COVERAGE,
+    ),
+    choices: await parts.read("menus of filters", () => readMenus(ports.store, period), {}),
     hasMore: sessions.length >= MAX_SESSIONS,
+    failed: parts.failed,
   };
 }
 
 /** Reads one session with its requests; null if there is none with this ID. */
-export function readSession({ store }: ApiPorts, sessionId: string): SessionAnswer | null {
+export async function readSession(
+  { store }: ApiPorts,
+  sessionId: string,
+  parts: PartReader,
+): Promise<SessionAnswer | null> {
   const session = store.sessions.summarise(sessionId);
   if (session === null) return null;
-  return { session: toSessionLine(session), requests: store.sessions.requests(sessionId, MAX_CALLS) };
+  const requests = await parts.read<SessionAnswer["requests"] | null>(
+    "requests of the session",
+    () => store.sessions.requests(sessionId, MAX_CALLS),
+    null,
+  );
+  return { session: toSessionLine(session), requests };
 }

@@ -14,7 +14,7 @@ import { type SessionFormat, sendSession, sendSessions } from "../api/session-ro
 import { readLocalPeriod } from "./page-period.ts";
 import { periodParameters } from "./read-requests.ts";
 import { LOCAL_SESSIONS, listSessions, MAX_SESSIONS, readSession, readSessions } from "./read-sessions.ts";
-import { parametersOf, placeOf, showNotFound, showPage, toolsOf, viewOf } from "./show-page.ts";
+import { parametersOf, partsOf, placeOf, showNotFound, showPage, toolsOf, viewOf } from "./show-page.ts";
 
 /** Shows the sessions of a period, or sends them as a file. */
 export async function showSessions(ports: ApiPorts, context: Context) {
@@ -26,11 +26,14 @@ export async function showSessions(ports: ApiPorts, context: Context) {
     return sendSessions(context, await listSessions(ports, view), format);
   }
   const period = readLocalPeriod(view, ports.clock.now());
+  const parts = partsOf(ports, context);
+  const answer = await readSessions(ports, view, parts);
   return showPage(ports, context, {
     heading: "Sessions",
     path: "/sessions",
     controls: renderPeriods(view, placeOf(ports)),
-    main: renderSessions(await readSessions(ports, view), view, placeOf(ports)),
+    failedParts: parts.failed,
+    main: renderSessions(answer, view, placeOf(ports)),
     tools: toolsOf(context, apiPath(view, period), {
       ...filesOf("/sessions", view),
       command: sessionsCommand(view.query, period),
@@ -42,9 +45,10 @@ const apiPath = ({ query }: SessionsView, period: PagePeriod): string =>
   addQueries("/v1/sessions", periodParameters(period), `limit=${MAX_SESSIONS}`, printSessionQuery(query));
 
 /** Shows one session, or sends its calls as a file. */
-export function showSession(ports: ApiPorts, context: Context, id: string) {
+export async function showSession(ports: ApiPorts, context: Context, id: string) {
   const back = { path: "/sessions", name: "Sessions" };
-  const answer = readSession(ports, id);
+  const parts = partsOf(ports, context);
+  const answer = await readSession(ports, id, parts);
   if (answer === null) return showNotFound(ports, context, back, renderNoSession(placeOf(ports)));
   const format = fileFormatOf(parametersOf(context));
   const file = format === null ? null : sendSession(ports, context, id, format);
@@ -58,6 +62,7 @@ export function showSession(ports: ApiPorts, context: Context, id: string) {
     heading: "One session",
     path: "/sessions",
     back,
+    failedParts: parts.failed,
     main: renderSession(answer, view, placeOf(ports)),
     tools: toolsOf(context, `/v1${path}`, {
       ...filesOf(path, view),

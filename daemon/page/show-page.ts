@@ -12,7 +12,7 @@ import { renderTools, type ViewTools } from "../../pages/tools.ts";
 import { readView, type View, type ViewSpec } from "../../pages/view.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { type DaemonStatus, findDaemonFault } from "../api/daemon-status.ts";
-import { findNearestPage, isPagePath, NAVIGATION } from "./page-paths.ts";
+import { findNearestPage, isPagePath, NAVIGATION, pageNameOf } from "./page-paths.ts";
 import { localZone } from "./page-period.ts";
 
 /** The time zone, the current time and the base of a page. */
@@ -22,10 +22,10 @@ export const placeOf = ({ clock }: ApiPorts): PagePlace => ({
   base: "",
 });
 
-/** Creates the reader of a page's parts. A browser that left is not a failure. */
+/** Creates the reader of a page's parts. A browser that left is not a failure. A file has all of its parts or is not sent. */
 export const partsOf = (ports: Pick<ApiPorts, "onError">, context: Context): PartReader =>
   createPartReader((error) => {
-    if (error === context.req.raw.signal.reason) throw error;
+    if (error === context.req.raw.signal.reason || context.req.query("format") !== undefined) throw error;
     ports.onError(error);
     return "internal";
   });
@@ -84,9 +84,15 @@ export function showUnknownPage(ports: ApiPorts, context: Context): Response | P
 /** Answers 500 with a page: what failed, and what still works. */
 export function showFailure(ports: ApiPorts, context: Context) {
   const { pathname, search } = new URL(context.req.url);
-  const works = "Calls are still metered, as far as the state above says. Other pages may work.";
-  const main = renderFailure("internal", "The daemon's log has the error.", `${pathname}${search}`, works);
-  return showPage(ports, context, { heading: "Error", path: pathname, main }, 500);
+  const path = `/${pathname.split("/")[1]}`;
+  const main = renderFailure({
+    code: "internal",
+    sentence: "The daemon's log has the error. To find the cause and its fix:",
+    command: "meter doctor",
+    address: `${pathname}${search}`,
+    works: "Calls are still metered, as far as the state above says. Other pages may work.",
+  });
+  return showPage(ports, context, { heading: pageNameOf(path), title: "Error", path, main }, 500);
 }
 
 function renderDaemonState(daemon: DaemonStatus): Html {

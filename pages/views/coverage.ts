@@ -19,6 +19,7 @@ import { type NameOfValue, PERIOD_VALUES, renderChips, renderViewNotices } from 
 import { formatPermille, formatShortCount, shortenDate } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
+import { type FailedPart, type PartName, renderUnread, renderUnreadOf } from "../page-parts.ts";
 import { pageHref } from "../page-place.ts";
 import { type PageClock, renderTime } from "../times.ts";
 import { renderCommand } from "../tools.ts";
@@ -118,6 +119,8 @@ export interface CoverageAnswer {
   readonly restCommand: string | null;
   /** The state of delivery to a cloud, in words; null if there is none. */
   readonly cloud: { readonly state: string; readonly isBad: boolean; readonly sentence: string } | null;
+  /** The parts that could not be read. */
+  readonly failed: readonly FailedPart[];
 }
 
 /** The rows of each kind that are shown. */
@@ -126,7 +129,8 @@ export const MAX_ROWS = 10;
 /** Renders how much was metered, what was missed, and what to do about it. */
 export function renderCoverage(answer: CoverageAnswer, view: View, clock: PageClock): Html {
   const { summary, gaps, stopped, tasks, machines = [], unknownMachines = 0, cloud } = answer;
-  const { restCommand, choices, nameOf } = answer;
+  const { restCommand, choices, nameOf, failed } = answer;
+  const has = (name: PartName) => !failed.some((part) => part.name === name);
   const nameValue: NameOfValue = (name, value) =>
     name === "kind" ? nameKind(value) : (nameOf?.(name, value) ?? null);
   const kinds = [...Map.groupBy(gaps, ({ kind }) => kind)];
@@ -135,11 +139,15 @@ export function renderCoverage(answer: CoverageAnswer, view: View, clock: PageCl
     ${renderChips(view, nameValue)}
     <div id="coverage" data-live>
     ${renderFigures(summary, unknownMachines, answer)}
-    ${summary.seen === 0 && stopped.times === 0 ? "" : renderTimes(answer.buckets, view, clock)}
+    ${summary.seen === 0 && stopped.times === 0 ? "" : has("calls by time") ? renderTimes(answer.buckets, view, clock) : renderUnread("calls by time")}
+    ${renderUnreadOf(failed, "machines")}
     ${machines.length === 0 ? "" : renderMachines(machines, answer.moreMachines, clock)}
     ${tasks.length === 0 ? "" : renderTasks(tasks, restCommand)}
+    ${renderUnreadOf(failed, "times without the meter")}
     ${stopped.times === 0 ? "" : renderStopped(stopped, clock, restCommand)}
+    ${renderUnreadOf(failed, "what was not metered")}
     ${kinds.length === 0 ? "" : html`<section class="panel" aria-labelledby="gaps-title"><div class="head"><h2 id="gaps-title">What was not metered, or only in part</h2></div>${kinds.map(([kind, rows]) => renderKind(kind, rows, clock, restCommand))}</section>`}
+    ${renderUnreadOf(failed, "state of the cloud")}
     ${cloud === null ? "" : html`<section class="panel" aria-labelledby="cloud-title"><div class="head"><h2 id="cloud-title">Cloud</h2><span class="${cloud.isBad ? "bad" : "quiet"}">${cloud.state}</span></div><p class="quiet">${cloud.sentence}</p></section>`}
     </div>`;
 }

@@ -10,6 +10,7 @@ import { formatSpan, renderUsd } from "../figures.ts";
 import { formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
+import { type FailedPart, renderUnread, renderUnreadOf } from "../page-parts.ts";
 import { type PagePlace, pageHref } from "../page-place.ts";
 import { type FirstStep, renderFirstRun } from "../states.ts";
 import { formatTimeOfDay } from "../times.ts";
@@ -46,7 +47,8 @@ export interface NowAnswer {
   readonly coverage: CoverageFigure;
   /** The calls in flight; null in a cloud, which does not know them. */
   readonly calls: readonly RunningCall[] | null;
-  readonly limits: readonly LimitWindow[];
+  /** Null if they could not be read. */
+  readonly limits: readonly LimitWindow[] | null;
   /** The last 60 minutes by who pays, the current one last. */
   readonly minutes: readonly { readonly at: Millis; readonly split: CostSplit }[];
   readonly latest: readonly ShownRequest[];
@@ -57,6 +59,8 @@ export interface NowAnswer {
   readonly menus: readonly UsageAnswer[];
   /** The steps to the first call; empty if there was one. */
   readonly firstSteps: readonly FirstStep[];
+  /** The parts that could not be read. */
+  readonly failed: readonly FailedPart[];
 }
 
 /** Reads the filters of an address that has nothing else, by the dimensions of the host. */
@@ -82,7 +86,7 @@ export function readNowView(
 }
 
 /** Renders the filters. What they do not apply to is stated. */
-function renderFilters({ view, menus, calls }: NowAnswer): Html {
+function renderFilters({ view, menus, calls, failed }: NowAnswer): Html {
   const all = menus.flatMap(({ by, rows }) =>
     by === null
       ? []
@@ -93,7 +97,7 @@ function renderFilters({ view, menus, calls }: NowAnswer): Html {
         ),
   );
   const rest = ["The coverage", "limits", "budgets", ...(calls === null ? [] : ["calls in flight"])];
-  return html`${renderUsageNotices(view)}${all.length === 0 ? "" : renderUsageMenus(view, all)}${renderUsageChips(view)}${
+  return html`${renderUsageNotices(view)}${renderUnreadOf(failed, "menus of filters")}${all.length === 0 ? "" : renderUsageMenus(view, all)}${renderUsageChips(view)}${
     view.query.filters.length === 0
       ? ""
       : html`<p class="quiet" data-summary>${rest.slice(0, -1).join(", ")} and ${rest.at(-1)} are those of all requests.</p>`
@@ -118,7 +122,7 @@ export function renderNow(answer: NowAnswer, place: PagePlace, budgets: Html | s
       ${calls === null ? "" : tile("In flight", String(calls.length), calls[0] === undefined ? "no call is running" : `the longest for ${formatSpan(calls[0].runningMs)}`)}
       ${tile("Coverage today", renderCoverageValue(coverage, `${pageHref(place.base, "/coverage")}?period=today`), describeCoverageFigure(coverage))}
     </dl>
-    <div id="limits" data-live>${limits.length === 0 ? "" : html`<section class="panel" aria-labelledby="limits-title"><div class="head"><h2 id="limits-title">Limits</h2><a href="${pageHref(place.base, "/limits")}">All limits</a></div>${renderLimitTable(limits, place)}</section>`}</div>
+    <div id="limits" data-live>${limits === null ? renderUnread("limits") : limits.length === 0 ? "" : html`<section class="panel" aria-labelledby="limits-title"><div class="head"><h2 id="limits-title">Limits</h2><a href="${pageHref(place.base, "/limits")}">All limits</a></div>${renderLimitTable(limits, place)}</section>`}</div>
     ${budgets}
     <div id="running" data-live>${calls === null ? html`<p class="quiet" data-summary>Calls in flight are known only to their machines: <code>meter top</code></p>` : calls.length === 0 ? "" : renderCalls(calls)}</div>
     <section class="panel" aria-labelledby="hour-title"><div class="head"><h2 id="hour-title">Last 60 minutes</h2><span class="quiet">cost per minute</span></div><div id="minutes" data-live>${renderMinutes(answer, place)}</div></section>

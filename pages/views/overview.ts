@@ -23,6 +23,7 @@ import { DIMENSION_NAMES } from "../dimension-names.ts";
 import { formatChange, formatShare, renderShortCount, renderUsd } from "../figures.ts";
 import { formatShortUsd, shortenDate } from "../formats.ts";
 import type { Html } from "../html.ts";
+import { type FailedPart, renderUnreadOf } from "../page-parts.ts";
 import { pageHref } from "../page-place.ts";
 import { type FirstStep, renderFirstRun, renderState } from "../states.ts";
 import type { UsageResult } from "../usage-host.ts";
@@ -100,30 +101,36 @@ export interface OverviewAnswer {
   /** The steps to the first call; empty if there was one. */
   readonly firstSteps: readonly FirstStep[];
   readonly links: RowLinks;
+  /** The parts that could not be read. */
+  readonly failed: readonly FailedPart[];
 }
 
 /** Renders what was spent, on what, and where it is going. */
 export function renderOverview(answer: OverviewAnswer, view: UsageView): Html {
-  const { usage, firstSteps, links } = answer;
+  const { usage, firstSteps, links, failed } = answer;
   if (firstSteps.length > 0) return html`<div id="first" data-live>${renderFirstRun(firstSteps)}</div>`;
   return html`${renderUsageNotices(view)}
     ${renderControls(answer, view)}
+    ${renderUnreadOf(failed, "names of filters")}
     ${renderUsageChips(view)}
     <div id="summary" data-live><p class="quiet" data-summary>${describePeriod(usage)} ${describeChange(usage)}</p>
     ${renderFigures(answer, view)}
+    ${renderUnreadOf(failed, "estimate of this month", "prices of models", "first steps")}
     ${renderCaveats(usage, links)}
     ${answer.priceFixes.length === 0 ? "" : html`<details id="price-fixes" class="panel"><summary>How these models get a price</summary>${answer.priceFixes.map(renderPriceAdvice)}</details>`}</div>
     ${usage.totals.requests === 0 ? renderNothing(usage, view) : renderContents(answer, view)}`;
 }
 
 function renderContents(answer: OverviewAnswer, view: UsageView): Html {
-  const { usage, breakdowns } = answer;
+  const { usage, breakdowns, failed } = answer;
   const ahead = listEstimates(answer, view);
   return html`<section class="panel" aria-labelledby="chart-title">
       <div class="head"><h2 id="chart-title">${METRIC_NAMES[usage.metric]} by ${nameOf(usage.by)}</h2><span class="quiet">${describeBuckets(usage)}${describeEstimates(ahead)}</span></div>
       <div id="chart" data-live>${renderUsageBars(usage, view, { ahead })}</div>
     </section>
+    ${renderUnreadOf(failed, "breakdowns", "breakdowns, estimate, days of the year and hours of the week")}
     <div class="pair" id="breakdowns" data-live>${breakdowns.map((each) => (each.by === "project" ? renderFirstBreakdown(each, answer, view) : renderBreakdown(each, view)))}</div>
+    ${renderUnreadOf(failed, "days of the year", "hours of the week")}
     ${renderWhen(answer, view)}`;
 }
 

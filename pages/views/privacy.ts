@@ -4,6 +4,7 @@ import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
+import { renderUnread } from "../page-parts.ts";
 import { type PageClock, renderTime } from "../times.ts";
 import { renderCommand } from "../tools.ts";
 
@@ -30,8 +31,8 @@ export interface PrivacyAnswer {
   } | null;
   readonly fields: readonly (readonly [name: string, times: SentTimes])[];
   readonly projects: readonly (readonly [name: string, times: SentTimes])[];
-  /** The projects of which nothing is sent. */
-  readonly localProjects: readonly string[];
+  /** The projects of which nothing is sent; null if they could not be read. */
+  readonly localProjects: readonly string[] | null;
 }
 
 /** Renders what left this machine, and the commands that change what is sent. */
@@ -73,6 +74,6 @@ function renderTimes(
 
 const renderLocal = ({ localProjects }: PrivacyAnswer): Html =>
   html`<section class="panel" aria-labelledby="local-title"><h2 id="local-title">What stays on this machine</h2>
-${localProjects.length === 0 ? html`<p class="quiet">No project is kept on this machine only.</p>` : html`<ul class="plain">${localProjects.map((name) => html`<li>${renderName(name)}</li>`)}</ul>`}
+${localProjects === null ? renderUnread("projects that stay on this machine") : localProjects.length === 0 ? html`<p class="quiet">No project is kept on this machine only.</p>` : html`<ul class="plain">${localProjects.map((name) => html`<li>${renderName(name)}</li>`)}</ul>`}
 <p>What would be sent, and where:</p>${renderCommand("meter cloud privacy show")}
 <p>The exact entries of the log:</p>${renderCommand("meter cloud privacy audit --json")}</section>`;

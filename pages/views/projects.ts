@@ -16,6 +16,7 @@ import { renderSpark } from "../chart/spark.ts";
 import { renderCoverageLine } from "../coverage-figure.ts";
 import { formatChange, formatShare, renderUsd } from "../figures.ts";
 import type { Html } from "../html.ts";
+import { type FailedPart, renderUnreadOf } from "../page-parts.ts";
 import { renderState } from "../states.ts";
 import { renderCommand } from "../tools.ts";
 import {
@@ -46,6 +47,8 @@ export interface ProjectsAnswer {
   /** Returns the address of the sessions of a query. */
   readonly sessions: (query: UsageQuery) => string;
   readonly links: RowLinks;
+  /** The parts that could not be read. */
+  readonly failed: readonly FailedPart[];
 }
 
 /** The branches of a project that are shown. */
@@ -61,6 +64,7 @@ export function renderProjects(answer: ProjectsAnswer, view: UsageView): Html {
     ${renderUsageChips(view)}
     <p class="quiet" data-summary>${usage.period.label} (${usage.tz}).${renderCoverageLine(usage.coverage, links.coverage)}</p>
     ${renderCaveats(usage, links)}
+    ${renderUnreadOf(answer.failed, "origins of projects", "how projects were found")}
     <div id="projects" data-live>${
       usage.rows.length === 0
         ? renderState("No project in this period", "Choose a longer period.")

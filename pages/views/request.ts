@@ -11,6 +11,7 @@ import { formatDuration } from "../../core/values/text/format-duration.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
+import type { FailedPart, PartName } from "../page-parts.ts";
 import { type PagePlace, pageHref } from "../page-place.ts";
 import { renderState } from "../states.ts";
 import { renderTime } from "../times.ts";
@@ -33,6 +34,8 @@ export interface RequestAnswer {
   readonly samePrompts: SamePrompts | null;
   /** What the host knows besides the request. Default: nothing. */
   readonly facts?: readonly Fact[];
+  /** The parts that could not be read. */
+  readonly failed: readonly FailedPart[];
 }
 
 type ShownExplanation = Explanation<ShownRequest>;
@@ -54,7 +57,7 @@ export function renderRequest(answer: RequestAnswer, place: PagePlace): Html {
 }
 
 function listFacts(
-  { explanation: { request }, origin, samePrompts, facts = [] }: RequestAnswer,
+  { explanation: { request }, origin, samePrompts, facts = [], failed }: RequestAnswer,
   place: PagePlace,
 ): readonly Fact[] {
   const { model, requestedModel, client, clientVersion, sessionId, gitBranch, attributionTier } = request;
@@ -64,6 +67,10 @@ function listFacts(
       : html` <span class="quiet">requested <bdi>${requestedModel}</bdi></span>`;
   const fact = (name: string, value: string | null | undefined): Fact[] =>
     value === null || value === undefined || value === "" ? [] : [[name, renderName(value)]];
+  const unreadFact = (name: string, part: PartName): Fact[] =>
+    failed.some((each) => each.name === part)
+      ? [[name, html`<span class="bad">could not be read</span>`]]
+      : [];
   return [
     ["When", renderTime(request.requestedAt, place, true)],
     ["Model", html`${renderName(model)}${asked}`],
@@ -73,6 +80,7 @@ function listFacts(
       html`${renderName(request.project)} ${attributionTier === null ? "" : html`<span class="quiet">by ${attributionTier.replaceAll("_", " ")}</span>`}`,
     ],
     ...fact("Origin", origin),
+    ...unreadFact("Origin", "origins of projects"),
     ...fact("Branch", gitBranch),
     ...(facts.length > 0 && client === null
       ? fact("Program version", clientVersion)
@@ -89,6 +97,7 @@ function listFacts(
     ...listCallFacts(request),
     ...facts,
     ...(samePrompts === null ? [] : [["Same prompt", renderSamePrompts(samePrompts, place)] as const]),
+    ...unreadFact("Same prompt", "requests with the same prompt"),
     ["Billing", BILLING_TEXTS[effectiveBilling(request)]],
     ["Request", html`<code>${request.requestId}</code>`],
   ];

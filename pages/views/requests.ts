@@ -14,6 +14,7 @@ import {
 } from "../filter-form.ts";
 import { type Choice, type NameOfValue, PERIOD_VALUES, renderChips, renderViewNotices } from "../filters.ts";
 import type { Html } from "../html.ts";
+import { type FailedPart, renderUnreadOf } from "../page-parts.ts";
 import { type PagePlace, pageHref } from "../page-place.ts";
 import { renderEmpty } from "../states.ts";
 import { type ViewSpec, viewHref } from "../view.ts";
@@ -77,6 +78,8 @@ export interface RequestsAnswer {
   readonly nameOf?: NameOfValue;
   /** What the period can't have, as a sentence. */
   readonly caveat?: string;
+  /** The parts that could not be read. */
+  readonly failed: readonly FailedPart[];
 }
 
 const SORT_NAMES: Readonly<Record<string, string>> = {
@@ -88,13 +91,15 @@ const SORT_NAMES: Readonly<Record<string, string>> = {
 
 /** Renders the list of requests: the latest first, or those with the most of something. */
 export function renderRequests(answer: RequestsAnswer, view: RequestsView, place: PagePlace): Html {
-  const { requests, nextCursor, senders, nameOf, caveat, coverage } = answer;
+  const { requests, nextCursor, senders, nameOf, caveat, coverage, failed } = answer;
   const isByTime = view.query.sort === "time";
   return html`${renderViewNotices(view)}
+    ${renderUnreadOf(failed, "menus of filters")}
     ${renderControls(answer, view)}
     ${renderChips(view, nameOf)}
     ${caveat === undefined ? "" : html`<div class="notice" role="note">${caveat}</div>`}
     <p class="quiet" data-summary>${describeCount(answer, view)}.${renderCoverageLine(coverage, viewHref(view, { spec: COVERAGE_VIEW }))}</p>
+    ${renderUnreadOf(failed, "number of requests")}
     <div id="list" data-live>${
       requests.length === 0
         ? renderEmpty(view, "requests", nameOf)

@@ -9,6 +9,7 @@ import { describeGap, renderCoverageLine } from "../coverage-figure.ts";
 import { formatShare, renderShortCount, renderUsd } from "../figures.ts";
 import { formatShortUsd, shortenDate } from "../formats.ts";
 import type { Html } from "../html.ts";
+import { type FailedPart, renderUnreadOf } from "../page-parts.ts";
 import { renderState } from "../states.ts";
 import type { PeriodCoverage } from "../usage-host.ts";
 import {
@@ -30,6 +31,8 @@ export interface SavingsPageAnswer {
   readonly menus: readonly UsageAnswer[];
   readonly coverage: PeriodCoverage;
   readonly links: CaveatLinks;
+  /** The parts that could not be read. */
+  readonly failed: readonly FailedPart[];
 }
 
 /** What a finding is called. Other kinds are shown by their code. */
@@ -41,20 +44,22 @@ const KIND_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Renders what could cost less, and what prompt caches saved. */
-export function renderSavings({ savings, menus, coverage, links }: SavingsPageAnswer, view: UsageView): Html {
+export function renderSavings(
+  { savings, menus, coverage, links, failed }: SavingsPageAnswer,
+  view: UsageView,
+): Html {
+  const shown = menus.flatMap(({ by, rows }) =>
+    by === null
+      ? []
+      : filterMenus(
+          view,
+          by,
+          rows.flatMap(({ key, label }) => (key === null ? [] : [[key, label] as const])),
+        ),
+  );
   return html`${renderUsageNotices(view)}
-    ${renderUsageMenus(
-      view,
-      menus.flatMap(({ by, rows }) =>
-        by === null
-          ? []
-          : filterMenus(
-              view,
-              by,
-              rows.flatMap(({ key, label }) => (key === null ? [] : [[key, label] as const])),
-            ),
-      ),
-    )}
+    ${renderUnreadOf(failed, "menus of filters")}
+    ${shown.length === 0 ? "" : renderUsageMenus(view, shown)}
     ${renderUsageChips(view)}
     <div id="summary" data-live><p class="quiet" data-summary>${savings.period.label} (${savings.tz}). ${summarise(savings)}${renderCoverageLine(coverage, links.coverage)}</p>
     ${savings.requests === 0 ? "" : renderFigures(savings)}

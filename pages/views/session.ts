@@ -17,6 +17,7 @@ import { renderSwitch, renderViewNotices } from "../filters.ts";
 import { formatShortCount, formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
+import { renderUnread } from "../page-parts.ts";
 import { type PagePlace, pageHref } from "../page-place.ts";
 import { renderState } from "../states.ts";
 import { formatTimeOfDay, renderTime } from "../times.ts";
@@ -35,8 +36,8 @@ export const sessionView = (path: string): ViewSpec => ({
 
 export interface SessionAnswer {
   readonly session: SessionLine;
-  /** Its requests, the oldest first; not all of them if it has very many. */
-  readonly requests: readonly ShownRequest[];
+  /** Its requests, the oldest first; not all of them if it has very many. Null if they could not be read. */
+  readonly requests: readonly ShownRequest[] | null;
 }
 
 /** The rows of one page. */
@@ -59,6 +60,8 @@ interface NumberedCall extends Call {
 
 /** Renders one session: its cost by agent, its calls in time, and how its context grew. */
 export function renderSession({ session, requests }: SessionAnswer, view: View, place: PagePlace): Html {
+  if (requests === null)
+    return html`${renderViewNotices(view)}${renderFigures(session, null, place)}${renderUnread("requests of the session")}`;
   const agents = flatten(buildSessionTree(requests));
   const numbers = new Map(requests.map(({ requestId }, index) => [requestId, index + 1]));
   const calls = agents.flatMap((agent) =>
@@ -91,21 +94,21 @@ const renderOwner = ({ client, sender }: SessionLine): Html =>
     ? renderName(client)
     : html`${renderName(sender.person)} on ${renderName(sender.machine)}`;
 
-function renderFigures(session: SessionLine, agents: readonly Agent[], place: PagePlace): Html {
+function renderFigures(session: SessionLine, agents: readonly Agent[] | null, place: PagePlace): Html {
   const { split, calls, failed, blocked, unpriced, startedAt, endedAt, cached } = session;
   const tile = (name: string, value: Html | string, note: Html | string) =>
     html`<div><dt>${name}</dt><dd class="value">${value}</dd><dd>${note}</dd></div>`;
   const parts = COST_PARTS.filter(({ part }, n) =>
     n === 0 ? split.planUsagePicoUsd === 0n || split[part] > 0n : split[part] > 0n,
   );
-  const compactions = agents.reduce((sum, { node }) => sum + node.compactions, 0);
+  const compactions = agents?.reduce((sum, { node }) => sum + node.compactions, 0) ?? 0;
   const ofCalls = failed === 0 ? html`none failed` : html`<span class="bad">${failed} failed</span>`;
   return html`<p class="quiet" data-summary>${renderOwner(session)} in ${renderName(session.project)}${session.branch === null ? "" : html` on <bdi>${session.branch}</bdi>`}, ${renderTime(startedAt, place, true)} to ${formatTimeOfDay(endedAt, place.zone)} (${place.zone})${session.isInferred ? "; the calls of one process, because the program names no session" : ""}</p>
   <dl class="figures">
     ${parts.map(({ part, label }) => tile(label, renderUsd(split[part]), part === "planUsagePicoUsd" ? "at API prices, not spent" : unpriced > 0 ? `without ${formatQuantity(unpriced, "unpriced call")}` : "all calls priced"))}
     ${tile("Calls", calls.toLocaleString("en"), blocked === 0 ? ofCalls : html`${ofCalls}, ${blocked} refused by budgets`)}
-    ${tile("Length", formatSpan(endedAt - startedAt), `${formatQuantity(agents.length - 1, "sub-agent")}`)}
-    ${tile("Input from caches", cached === null ? "–" : formatShare(cached.read, cached.input), compactions === 0 ? "no compaction" : formatQuantity(compactions, "compaction"))}
+    ${tile("Length", formatSpan(endedAt - startedAt), agents === null ? "" : formatQuantity(agents.length - 1, "sub-agent"))}
+    ${tile("Input from caches", cached === null ? "–" : formatShare(cached.read, cached.input), agents === null ? "" : compactions === 0 ? "no compaction" : formatQuantity(compactions, "compaction"))}
   </dl>`;
 }
 

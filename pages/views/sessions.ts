@@ -12,6 +12,7 @@ import { type FilteredView, readFilteredView, readFormParameters, renderFilterFo
 import { type NameOfValue, PERIOD_VALUES, renderChips, renderViewNotices } from "../filters.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
+import { type FailedPart, renderUnreadOf } from "../page-parts.ts";
 import type { PagePlace } from "../page-place.ts";
 import { renderEmpty, renderState } from "../states.ts";
 import { renderTime } from "../times.ts";
@@ -75,6 +76,8 @@ export interface SessionsAnswer {
   readonly hasMore: boolean;
   /** What the period can't have, as a sentence. */
   readonly caveat?: string;
+  /** The parts that could not be read. */
+  readonly failed: readonly FailedPart[];
 }
 
 const ORDERS: Readonly<Record<SessionSort, (one: SessionLine, other: SessionLine) => number>> = {
@@ -102,6 +105,7 @@ export function renderSessions(answer: SessionsAnswer, view: SessionsView, place
   const sorted = sessions.toSorted(ORDERS[sort]);
   const count = formatQuantity(sessions.length, "session");
   return html`${renderViewNotices(view)}
+    ${renderUnreadOf(answer.failed, "menus of filters")}
     ${renderFilterForm(answer, view, { keys: ["min_cost"], after: renderMinCost(view) })}
     ${renderChips(view, nameOf)}
     ${caveat === undefined ? "" : html`<div class="notice" role="note">${caveat}</div>`}

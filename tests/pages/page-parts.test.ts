@@ -14,14 +14,14 @@ describe("createPartReader()", () => {
     const throwing = (): number => {
       throw thrown;
     };
-    assert.equal(await parts.read("good", async () => 7, 0), 7);
+    assert.equal(await parts.read("coverage", async () => 7, 0), 7);
     assert.deepEqual(parts.failed, []);
-    assert.equal(await parts.read<number | null>("thrown", throwing, null), null);
-    assert.equal(await parts.read<string>("rejected", () => Promise.reject(rejected), "–"), "–");
+    assert.equal(await parts.read<number | null>("limits", throwing, null), null);
+    assert.equal(await parts.read<string>("budgets", () => Promise.reject(rejected), "–"), "–");
     assert.deepEqual(seen, [thrown, rejected]);
     assert.deepEqual(parts.failed, [
-      { name: "thrown", code: "unavailable" },
-      { name: "rejected", code: "unavailable" },
+      { name: "limits", code: "unavailable" },
+      { name: "budgets", code: "unavailable" },
     ]);
   });
 
@@ -49,6 +49,7 @@ describe("renderFailedParts()", () => {
 describe("the coverage of a page that could not read it", () => {
   it("is said to be unread, and is no figure", () => {
     assert.equal(describeCoverageFigure(UNREAD_COVERAGE), "could not be read");
-    assert.equal(renderCoverageLine(UNREAD_COVERAGE, "/coverage"), "");
+    const line = `${renderCoverageLine(UNREAD_COVERAGE, "/coverage")}`;
+    assert.equal(line, ' <span class="bad">Coverage could not be read.</span>');
   });
 });

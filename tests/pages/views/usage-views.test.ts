@@ -254,6 +254,7 @@ describe("renderOverview()", () => {
       hours,
       priceFixes: [],
       firstSteps: [],
+      failed: [],
     };
     return String(renderOverview({ ...answered, ...others }, view));
   };
