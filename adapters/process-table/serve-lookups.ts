@@ -1,7 +1,14 @@
 import type { MessagePort } from "node:worker_threads";
 import type { CallerAnswer } from "./caller-query.ts";
 import type { LinuxCallers } from "./linux.ts";
-import type { LookupMessage, LookupRequest, LookupResponse } from "./lookup-port.ts";
+import type {
+  LookupMessage,
+  LookupPort,
+  LookupRequest,
+  LookupResponse,
+  LookupSocketOffer,
+} from "./lookup-port.ts";
+import { awaitLookupProcess } from "./lookup-socket.ts";
 
 /** Maximum pause between two batches, in milliseconds. */
 const MAX_REST_MS = 100;
@@ -9,16 +16,14 @@ const MAX_REST_MS = 100;
 /** How long batches may take, beyond half of the time, before a pause follows, in milliseconds. A client waits during the pause. */
 const BURST_MS = 100;
 
-type Port = Pick<MessagePort, "postMessage">;
-
 interface WaitingRequest {
-  readonly port: Port;
+  readonly port: LookupPort;
   readonly request: LookupRequest;
 }
 
 /**
- * Answers lookups in this thread, for its parent and for the ports that the parent sends. When the parent asks to stop, calls
- * `stop` and replies; the parent then terminates the thread.
+ * Answers lookups in this thread, for its parent, for the ports that the parent sends, and for processes that ask through such a port for a
+ * socket. When the parent asks to stop, calls `stop` and replies; the parent then terminates the thread.
  */
 export function serveLookups(parent: MessagePort, answer: LinuxCallers, stop: () => void): void {
   let waiting: WaitingRequest[] = [];
@@ -66,9 +71,14 @@ export function serveLookups(parent: MessagePort, answer: LinuxCallers, stop: ()
     setImmediate(run);
   }
 
-  const take = (port: Port) => (message: LookupMessage) => {
+  const listen = (port: LookupPort) => port.on("message", (message) => take(port, message as LookupMessage));
+  const take = (port: LookupPort, message: LookupMessage) => {
     if ("port" in message) {
-      message.port.on("message", take(message.port));
+      listen(message.port);
+    } else if ("wantsSocket" in message) {
+      const offer = (socket: LookupSocketOffer["socket"]) =>
+        port.postMessage({ socket } satisfies LookupSocketOffer);
+      port.on("close", awaitLookupProcess(offer, listen));
     } else if ("stop" in message) {
       stop();
       port.postMessage("stopped");
@@ -77,7 +87,7 @@ export function serveLookups(parent: MessagePort, answer: LinuxCallers, stop: ()
       schedule();
     }
   };
-  parent.on("message", take(parent));
+  listen(parent);
 }
 
 /** Sends the answers to the requests of a batch that want a process, or to the others. */

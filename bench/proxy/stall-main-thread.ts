@@ -1,9 +1,10 @@
-// Preloaded into the daemon by `bench:memory -- --stall SECONDS`: stops its main thread in every other period.
+// Preloaded into the daemon by `bench:memory -- --stall SECONDS`: stops its main thread in every other period. The relay, which the daemon
+// starts with the same options, is not stopped.
 import process from "node:process";
 import { isMainThread } from "node:worker_threads";
 
 const stallMs = Number(process.env.BENCH_STALL_SECONDS ?? 0) * 1_000;
-if (isMainThread && stallMs > 0) {
+if (isMainThread && process.send === undefined && stallMs > 0) {
   const cell = new Int32Array(new SharedArrayBuffer(4));
   setInterval(() => Atomics.wait(cell, 0, 0, stallMs), stallMs * 2).unref();
 }

@@ -5,7 +5,7 @@ import process from "node:process";
 import { createLeafIssuer } from "../../adapters/certificates/leaf-issuer.ts";
 import { loadSystemRoots } from "../../adapters/certificates/root-certificates.ts";
 import { createZlibMessageInflater } from "../../adapters/content-decoder/message-inflater.ts";
-import { createPortBatch } from "../../adapters/process-table/lookup-port.ts";
+import { createPortBatch, createProcessBatch } from "../../adapters/process-table/lookup-port.ts";
 import { createLookupQueue } from "../../adapters/process-table/lookup-queue.ts";
 import { collectGarbageAtRest } from "../../adapters/threads/collect-at-rest.ts";
 import { openFileMemory } from "../../adapters/threads/file-memory.ts";
@@ -265,7 +265,9 @@ port.listen((message) => {
       postCounters();
       return post({ kind: "pong", id: message.id });
     case "caller_lookup": {
-      const lookUpCaller = createLookupQueue(createPortBatch(message.port));
+      const lookUpCaller = createLookupQueue(
+        (port.isProcess ? createProcessBatch : createPortBatch)(message.port),
+      );
       return context.peers.setFinder(async (connection) => {
         // The client of a short call has closed its socket when the main thread looks up its process.
         const query = { ...connection, wantsProcess: false, storesProcess: true };
