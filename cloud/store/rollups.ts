@@ -38,7 +38,10 @@ export const ROLLUP_SUMS = [...USAGE_SUMS, "reported_cost_pico_usd"] as const;
 export const FAILED = "(error_class is not null or http_status >= 400)";
 
 /** SQL for whether a request used no tokens. If it also failed, it does not count as unpriced. */
-export const USED_NOTHING = `${TOKEN_SUMS.map((sum) => `coalesce(${sum}, 0)`).join(" + ")} = 0`;
+const USED_NOTHING = `${TOKEN_SUMS.map((sum) => `coalesce(${sum}, 0)`).join(" + ")} = 0`;
+
+/** SQL for whether a request has no known price. */
+export const UNPRICED = `(cost_pico_usd is null and not (${FAILED} is true and ${USED_NOTHING}))`;
 
 /** SQL for the parts of the cost, by their sums. The rest of the cost has unknown billing. */
 const COST_PARTS: Readonly<Record<string, string>> = {
@@ -58,10 +61,15 @@ export const REPORTED_OF_ROLLUP = `${USAGE_SUMS.join(", ")}, 0 as blocked_reques
  */
 export const REPORTED_OF_REFUSED = `${USAGE_SUMS.map((sum) => `0 as ${sum}`).join(", ")}, 1 as blocked_requests`;
 
+/** SQL for the hour (UTC) of an instant, in a tenth of the time that `date_trunc()` takes with a zone. */
+const hourOf = (time: string): string =>
+  `date_bin(interval '1 hour', ${time}, timestamptz '0001-01-01 00:00:00+00')`;
+
 /** SQL for the time and the dimensions of a row of `requests` in a rollup. `texts` are further columns; an unknown text is empty. */
 export const rollupKeyOf = (
   texts: readonly string[] = [],
-): string => `date_trunc('hour', requested_at, 'UTC') as hour,
+  hour: string = hourOf("requested_at"),
+): string => `${hour} as hour,
     coalesce(machine_id, '${NO_MACHINE}') as machine_id,
     user_id,
     coalesce(project, '') as project,
@@ -82,10 +90,44 @@ export function contributions(source: string, sign: 1 | -1, texts: readonly stri
     ${rollupKeyOf(texts)},
     ${sign} as requests,
     ${sign} * (${FAILED} is true)::integer as failed_requests,
-    ${sign} * (cost_pico_usd is null and not (${FAILED} is true and ${USED_NOTHING}))::integer as unpriced_requests,
+    ${sign} * ${UNPRICED}::integer as unpriced_requests,
     ${sign} * (tokens_complete is false)::integer as incomplete_requests,
     ${ROLLUP_SUMS.slice(4)
       .map((sum) => `${sign} * coalesce(${COST_PARTS[sum] ?? sum}, 0)::numeric as ${sum}`)
       .join(",\n    ")}
   from ${source}`;
+}
+
+/**
+ * Returns a select of the same sums of requests as `contributions()`, with fewer rows: one for each key and billing mode. It takes a third of
+ * the time for each request, since it computes the key and the parts of the cost once for each row. `isOneHour` says that all requests are of
+ * one hour, so they need not be grouped by it.
+ */
+export function summedContributions(
+  source: string,
+  sign: 1 | -1,
+  texts: readonly string[] = [],
+  isOneHour = false,
+): string {
+  const key = ["machine_id", "user_id", "project", "provider", "model", "billing_mode", ...texts].join(", ");
+  const [time, groups] = isOneHour ? ["min(requested_at)", key] : [hourOf("requested_at"), `1, ${key}`];
+  const summed = [...TOKEN_SUMS, "cost_pico_usd", "reported_cost_pico_usd"];
+  return `select
+    ${rollupKeyOf(texts, isOneHour ? hourOf("time") : "time")},
+    ${sign} * requests as requests,
+    ${sign} * failed_requests as failed_requests,
+    ${sign} * unpriced_requests as unpriced_requests,
+    ${sign} * incomplete_requests as incomplete_requests,
+    ${ROLLUP_SUMS.slice(4)
+      .map((sum) => `${sign} * coalesce(${COST_PARTS[sum] ?? sum}, 0) as ${sum}`)
+      .join(",\n    ")}
+  from (
+    select ${time} as time, ${key},
+      count(*) as requests,
+      count(*) filter (where ${FAILED}) as failed_requests,
+      count(*) filter (where ${UNPRICED}) as unpriced_requests,
+      count(*) filter (where tokens_complete is false) as incomplete_requests,
+      ${summed.map((sum) => `sum(${sum}) as ${sum}`).join(", ")}
+    from ${source} group by ${groups}
+  ) as summed`;
 }

@@ -6,9 +6,9 @@ import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
 import { DAY_MS, type Millis } from "../../../core/values/time.ts";
 import { formatInstant } from "../../../core/wire/instant.ts";
 import type { StoredBudget } from "../budgets.ts";
-import { NO_MACHINE, TOKEN_SUMS } from "../rollups.ts";
+import { NO_MACHINE, TOKEN_SUMS, UNPRICED } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
-import { UNPRICED } from "./usage-sources.ts";
+
 import { type Span, usageSpans } from "./usage-spans.ts";
 
 /** The sum of a budget in its period, in the unit of its amount. */

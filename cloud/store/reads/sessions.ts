@@ -5,11 +5,11 @@ import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { SessionSort } from "../../../core/wire/queries.ts";
 import type { CloudDatabase } from "../open-database.ts";
-import { FAILED } from "../rollups.ts";
+import { FAILED, UNPRICED } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
 import { inReadScope } from "./read-scope.ts";
 import { selectTraces, type TraceRow } from "./traces.ts";
-import { matchRequests, UNPRICED } from "./usage-sources.ts";
+import { matchRequests } from "./usage-sources.ts";
 import type { Span } from "./usage-spans.ts";
 
 /** A session with the sums of its requests. Sums are texts, since they may exceed a double's integers. */

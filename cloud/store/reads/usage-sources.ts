@@ -9,28 +9,26 @@ import type { UsageDimension, UsageMetric } from "../../../core/wire/usage.ts";
 import { listUnsummedDays } from "../branch-sums.ts";
 import {
   BRANCH_KEY,
-  contributions,
   FAILED,
   NO_MACHINE,
   REPORTED_OF_REFUSED,
   REPORTED_OF_ROLLUP,
   ROLLUP_KEY,
   rollupKeyOf,
+  summedContributions,
   TOKEN_SUMS,
-  USED_NOTHING,
+  UNPRICED,
 } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
 import {
   findMovedHours,
+  isWithinHour,
   type MovedHours,
   type Span,
   spanUnit,
   splitByDays,
   usageSpans,
 } from "./usage-spans.ts";
-
-/** SQL for whether a row of `requests` has no known price. */
-export const UNPRICED = `(cost_pico_usd is null and not (${FAILED} is true and ${USED_NOTHING}))`;
 
 const COST = `case when ${UNPRICED} then 'unpriced' when cost_source = 'unpriced' then 'none' else cost_source end`;
 
@@ -375,7 +373,7 @@ function selectParts(
   parts: {
     readonly days: readonly Span[];
     readonly hours: readonly Span[];
-    readonly rows: readonly { readonly sign: 1 | -1 }[];
+    readonly rows: readonly (Span & { readonly sign: 1 | -1 })[];
     readonly moved: MovedHours;
     /** The period whose refused calls are counted; null for none. */
     readonly refused: Span | null;
@@ -397,8 +395,8 @@ function selectParts(
     ...parts.hours.map((span) => ofHours(false, isWithin(workspaceId, hours.time, span))),
     ...(moved.hours.length === 0 ? [] : [ofHours(true, isAnyOf(workspaceId, hours.time, moved.hours))]),
     ...parts.rows.map(
-      ({ sign }, at) =>
-        sql`select ${columns("hour")} from (${sql.raw(contributions(`edge_${at}`, sign, texts))}) as e`,
+      ({ sign, ...each }, at) =>
+        sql`select ${columns("hour")} from (${sql.raw(summedContributions(`edge_${at}`, sign, texts, isWithinHour(each)))}) as e`,
     ),
     ...(parts.refused === null ? [] : [selectRefused(workspaceId, parts.refused, { key, texts })]),
   ];

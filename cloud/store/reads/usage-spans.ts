@@ -37,6 +37,10 @@ export function usageSpans({ from, to }: Span, bucket: "hour" | "day"): UsageSpa
   return { days, hours, rows };
 }
 
+/** Whether all instants of a period are of the same hour (UTC). */
+export const isWithinHour = ({ from, to }: Span): boolean =>
+  floorTo(from, HOUR_MS) === floorTo(to - 1, HOUR_MS);
+
 /** The shortest day of a zone, on which clocks go forward by an hour. */
 const SHORTEST_DAY_MS = 23 * HOUR_MS;
 

@@ -3,15 +3,15 @@ import type { Millis } from "../../../core/values/time.ts";
 import { formatCalendarDate, formatInstant } from "../../../core/wire/instant.ts";
 import type { UsageTotals } from "../../../core/wire/usage-totals.ts";
 import {
-  contributions,
   REPORTED_OF_REFUSED,
   REPORTED_OF_ROLLUP,
   REPORTED_SUMS,
   rollupKeyOf,
+  summedContributions,
   type USAGE_SUMS,
 } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
-import { type Span, usageSpans } from "./usage-spans.ts";
+import { isWithinHour, type Span, usageSpans } from "./usage-spans.ts";
 
 /** The dimensions that only requests have: with their many values, the rollups would have nearly as many rows as these. */
 const REQUEST_DIMENSIONS = ["session_id", "agent_id", "git_branch", "client_version"] as const;
@@ -191,7 +191,8 @@ function partsOf({
     )}`,
     ...hours.map((span) => sql`select ${ofHours} from usage_hourly ${instants("hour", span)}`),
     ...rows.map(
-      ({ sign }, at) => sql`select ${ofHours} from (${sql.raw(contributions(`edge_${at}`, sign, own))}) as e`,
+      ({ sign, ...each }, at) =>
+        sql`select ${ofHours} from (${sql.raw(summedContributions(`edge_${at}`, sign, own, isWithinHour(each)))}) as e`,
     ),
     sql`select ${columns(hour, own, REPORTED_OF_REFUSED)} from (
       select ${sql.raw(rollupKeyOf(own))} from requests ${instants("requested_at", { from, to })}

@@ -4,7 +4,13 @@ import fc from "fast-check";
 import { sql } from "kysely";
 import { REQUEST_COLUMNS } from "../../../cloud/store/request-columns.ts";
 import { rollupChanges } from "../../../cloud/store/rollup-changes.ts";
-import { BRANCH_KEY, contributions, ROLLUP_KEY, ROLLUP_SUMS } from "../../../cloud/store/rollups.ts";
+import {
+  BRANCH_KEY,
+  contributions,
+  ROLLUP_KEY,
+  ROLLUP_SUMS,
+  summedContributions,
+} from "../../../cloud/store/rollups.ts";
 import type { StoredRequest } from "../../../cloud/store/stored-request.ts";
 import { describeOnEngines, type TestDatabase } from "../kit/engines.ts";
 
@@ -37,6 +43,19 @@ const request = fc.record({
   cost_pico_usd: cost,
   reported_cost_pico_usd: cost,
 }) as unknown as fc.Arbitrary<StoredRequest>;
+
+/** Requests of which many have the same key, and no tokens. */
+const similar = fc.tuple(request, fc.boolean(), fc.boolean()).map(([each, hasOwnKey, hasTokens]) => ({
+  ...each,
+  ...(!hasOwnKey && {
+    ...{ machine_id: null, user_id: "ann", project: null, git_branch: null },
+    ...{ provider: "openai", model: "m" },
+  }),
+  ...(!hasTokens && {
+    ...{ prompt_tokens: null, completion_tokens: 0, cache_read_tokens: null },
+    ...{ cache_write_tokens: null, thinking_tokens: null, cost_pico_usd: null },
+  }),
+}));
 
 describeOnEngines("rollupChanges()", (engine) => {
   let test: TestDatabase;
@@ -92,6 +111,38 @@ describeOnEngines("rollupChanges()", (engine) => {
               ...(await inSql(added, removed, `${hour} as starts_at, 1 as span_hours`, BRANCH_KEY)),
               ...(await inSql(added, removed, `${startsAt}, 24 as span_hours`, BRANCH_KEY)),
             ]),
+          );
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  // Planted: a failed request without tokens counts as unpriced; and requests are not grouped by their billing mode.
+  it("sums in SQL what summedContributions() sums by key, for any requests", async () => {
+    const columns = Object.entries(REQUEST_COLUMNS).map(([column, type]) => `${column} ${type}`);
+    const key = `hour, git_branch, ${ROLLUP_KEY}`;
+    const sums = ROLLUP_SUMS.map((sum) => `sum(${sum})::text as ${sum}`).join(", ");
+    const sum = async (requests: readonly StoredRequest[], contributed: string) => {
+      const { rows } = await sql`
+        with own as (select * from json_to_recordset(${JSON.stringify(requests)}::text::json) as r (${sql.raw(columns.join(", "))}))
+        select ${sql.raw(`${key}, ${sums} from (${contributed}) as contributed group by ${key} order by ${key}`)}`.execute(
+        test.db,
+      );
+      return rows;
+    };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(similar, { maxLength: 12 }),
+        fc.constantFrom(1 as const, -1 as const),
+        fc.boolean(),
+        async (requests, sign, isOneHour) => {
+          const own = isOneHour
+            ? requests.map((each) => ({ ...each, requested_at: "2026-11-20T23:59:59.999Z" }))
+            : requests;
+          assert.deepEqual(
+            await sum(own, summedContributions("own", sign, ["git_branch"], isOneHour)),
+            await sum(own, contributions("own", sign, ["git_branch"])),
           );
         },
       ),

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import {
   findMovedHours,
+  isWithinHour,
   type Span,
   spanUnit,
   splitByDays,
@@ -78,6 +79,13 @@ describe("usageSpans()", () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe("isWithinHour()", () => {
+  it("is false as soon as a period has an instant of a second hour", () => {
+    assert.equal(isWithinHour({ from: at("11-01T10:00"), to: at("11-01T11:00") }), true);
+    assert.equal(isWithinHour({ from: at("11-01T10:59"), to: at("11-01T11:00") + 1 }), false);
   });
 });
 
