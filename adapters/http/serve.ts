@@ -15,6 +15,8 @@ export interface Peer {
   /** The address without a port, in IPv4 form if it is one; null if the connection is closed. */
   readonly address: string | null;
   readonly port: number | null;
+  /** The address that it connected to, in the same form; not given if the connection is closed. */
+  readonly localAddress?: string;
   /** The same object for all requests of one connection. */
   readonly connection: object;
 }
@@ -61,9 +63,11 @@ export async function serve(
     fetch: async (request, env) => {
       const { incoming } = env as HttpBindings;
       if (hasSeveralHosts(incoming.rawHeaders)) return new Response(null, { status: 400 });
+      const { remoteAddress, remotePort, localAddress } = incoming.socket;
       const answer = await fetch(request, {
-        address: plainAddress(incoming.socket.remoteAddress),
-        port: incoming.socket.remotePort ?? null,
+        address: plainAddress(remoteAddress) ?? null,
+        port: remotePort ?? null,
+        ...(localAddress !== undefined && { localAddress: plainAddress(localAddress) }),
         connection: incoming.socket,
       });
       // Otherwise, a client that keeps its connection busy would be disconnected at the deadline in the middle of a
@@ -117,6 +121,6 @@ function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
 }
 
 /** Converts `::ffff:127.0.0.1`, as a socket that listens on both families reports an IPv4 address. */
-function plainAddress(address: string | undefined): string | null {
-  return address === undefined ? null : address.replace(/^::ffff:(?=\d+\.)/i, "");
+function plainAddress<T extends string | undefined>(address: T): T | string {
+  return address?.replace(/^::ffff:(?=\d+\.)/i, "") ?? address;
 }

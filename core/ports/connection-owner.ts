@@ -6,6 +6,8 @@ export interface LocalConnection {
   /** The client's IP address, as reported by the socket. */
   readonly clientAddress: string;
   readonly clientPort: number;
+  /** The address that the client connected to, in the same family. With it, the platform may answer in less time. */
+  readonly serverAddress?: string;
   readonly serverPort: number;
 }
 

@@ -32,6 +32,8 @@ const PREFLIGHT_MAX_AGE_S = 600;
 export interface ApiPeer {
   readonly address: string | null;
   readonly port: number | null;
+  /** The address that it connected to; not given if it is unknown. */
+  readonly localAddress?: string;
   /** The same object for all requests of one connection. */
   readonly connection: object;
 }
@@ -47,10 +49,13 @@ function createOwnerLookup({ owners, port }: Pick<ApiPorts, "owners" | "port">) 
   return (peer: ApiPeer | undefined): Promise<ConnectionOwner> | ConnectionOwner | null => {
     if (owners === null) return null;
     if (peer === undefined || peer.address === null || peer.port === null) return "unknown";
-    const found =
-      known.get(peer.connection) ??
-      owners.ownerOf({ clientAddress: peer.address, clientPort: peer.port, serverPort: port() });
-    known.set(peer.connection, found);
+    const { address: clientAddress, port: clientPort, localAddress, connection } = peer;
+    const server = {
+      serverPort: port(),
+      ...(localAddress !== undefined && { serverAddress: localAddress }),
+    };
+    const found = known.get(connection) ?? owners.ownerOf({ clientAddress, clientPort, ...server });
+    known.set(connection, found);
     return found;
   };
 }

@@ -40,13 +40,13 @@ const slow = { headersTimeoutMs: 200, requestTimeoutMs: 400 };
 const skip = "Deno" in globalThis || "Bun" in globalThis ? "limits of Node's server" : false;
 
 describe("serve()", () => {
-  it("reports the address of the peer", async () => {
+  it("reports the address of the peer, and the one that it connected to", async () => {
     await withServer(
       {},
-      (_, { address }) => Response.json({ address }),
+      (_, { address, localAddress }) => Response.json({ address, localAddress }),
       async ({ port }) => {
         const answer = await fetch(`http://127.0.0.1:${port}/`);
-        assert.deepEqual(await answer.json(), { address: "127.0.0.1" });
+        assert.deepEqual(await answer.json(), { address: "127.0.0.1", localAddress: "127.0.0.1" });
       },
     );
   });

@@ -95,6 +95,13 @@ describe("createLinuxConnectionOwners()", () => {
       assert.equal(await owners.ownerOf(at("127.0.0.1", 7)), "unknown");
       const nowhere = createLinuxConnectionOwners({ proc: join(proc, "none"), ownUid: 1000 });
       assert.equal(await nowhere.ownerOf(at("127.0.0.1", 0xcd22)), "unknown");
+      const asking = createLinuxConnectionOwners({
+        proc: join(proc, "none"),
+        ownUid: 1000,
+        query: async (sockets) => sockets.map(() => ({ uid: 1000, inode: "12" })),
+      });
+      const known = { ...at("127.0.0.1", 0xcd22), serverAddress: "127.0.0.1" };
+      assert.equal(await asking.ownerOf(known), "self", "without the tables, where both ends are known");
     } finally {
       rmSync(proc, { recursive: true, force: true });
     }

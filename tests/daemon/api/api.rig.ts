@@ -87,7 +87,7 @@ export async function openApi(
     ...change,
   };
   const api = createApi(ports);
-  const peer = { address: "127.0.0.1", port: 50_000, connection: {} };
+  const peer = { address: "127.0.0.1", port: 50_000, localAddress: "127.0.0.1", connection: {} };
   return {
     store,
     ports,

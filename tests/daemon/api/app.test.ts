@@ -122,7 +122,8 @@ describe("createApi()", () => {
       owners: {
         async ownerOf(connection) {
           asked++;
-          assert.deepEqual(connection, { clientAddress: "127.0.0.1", clientPort: 50_000, serverPort: 8765 });
+          const client = { clientAddress: "127.0.0.1", clientPort: 50_000 };
+          assert.deepEqual(connection, { ...client, serverAddress: "127.0.0.1", serverPort: 8765 });
           return "other";
         },
       },
