@@ -110,7 +110,9 @@ function boundInput(text: string, bytes: number): number {
 function boundOutput(members: PickedMembers | null, model: string | null): number {
   const stated = highestMember(members, OUTPUT_LIMIT_MEMBERS);
   const each = stated === 0 ? outputLimitOf(model) : Math.ceil(stated);
-  return each * Math.ceil(Math.max(1, highestMember(members, CHOICE_MEMBERS)));
+  const output = each * Math.ceil(Math.max(1, highestMember(members, CHOICE_MEMBERS)));
+  // JSON has numbers such as 1e999, which are infinite here.
+  return Math.min(output, Number.MAX_SAFE_INTEGER);
 }
 
 /** Returns the highest of the numbers in these members; 0 if none is positive. */

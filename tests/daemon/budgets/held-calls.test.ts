@@ -73,6 +73,12 @@ describe("createHeldCalls()", () => {
     assert.deepEqual(budgets.sent, []);
   });
 
+  it("refuses a call that states an infinite limit if the budget is used up", async () => {
+    const { decide } = open(budgetOf({ limit: 0n }));
+    const infinite = Buffer.from(JSON.stringify(body).replace('"max_tokens":100', '"max_tokens":1e999'));
+    assert.match(textOf(await decide(ask({ body: infinite }))), /^HTTP\/1\.1 429/);
+  });
+
   it("admits a call with its bound, until its record is stored", async () => {
     const { budgets, heldCalls, decide, inFlight } = open(budgetOf());
     assert.deepEqual(await decide(ask()), { kind: "allow" });

@@ -41,6 +41,15 @@ describe("boundCall()", () => {
     assert.equal((three.tokens ?? 0) - (one.tokens ?? 0), 2_000 + three.bytes - one.bytes);
   });
 
+  it("is a number if the request states an infinite limit, or limits whose product is", () => {
+    for (const limits of ['"max_tokens":1e999', '"max_tokens":1e300,"n":1e300']) {
+      const body = new TextEncoder().encode(`{"model":"claude-sonnet-4-5",${limits}}`);
+      const { tokens, costPicoUsd } = bound(hello, { body, bodyBytes: body.length });
+      assert.equal(Number.isFinite(tokens), true);
+      assert.ok((costPicoUsd ?? 0n) > 1_000_000_000_000n);
+    }
+  });
+
   it("is no cost on a server of this machine, unless its model has rates", () => {
     const route = { api: "ollama.chat", provider: "ollama", model: null, requestKind: "chat" } as const;
     const free = bound({ model: "no-such-model:7b", messages: [] }, { route: { ...route, billing: "free" } });
