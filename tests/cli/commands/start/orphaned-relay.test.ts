@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { afterEach, describe, it } from "node:test";
 import { watchProcess } from "../../../../adapters/threads/process-watch.ts";
+import { endOrphanedRelay } from "../../../../cli/commands/start/orphaned-relay.ts";
 import { isAlive, type RunningDaemon, stateFile } from "../../../../cli/daemon/daemon-process.ts";
 import {
   createHome,
@@ -67,5 +72,49 @@ describe("a relay that hangs while its daemon is killed", {
     const { pid } = JSON.parse(readFileSync(stateFile(home), "utf8")) as RunningDaemon;
     const isRelayAlive = await killDaemonOfHangingRelay(pid);
     await waitFor("the relay to end", () => !isRelayAlive());
+  });
+});
+
+describe("endOrphanedRelay()", { skip: process.platform !== "linux" && "reads /proc" }, () => {
+  /** Runs with a process table in which `pid` is a relay that listens on port 8081, and whose daemon was process 7. */
+  async function endRelay(pid: number, { parent, namespace }: { parent: number | null; namespace: string }) {
+    const proc = mkdtempSync(join(tmpdir(), "meter-proc-"));
+    try {
+      for (const folder of ["net", "self/ns", `${pid}/fd`, `${pid}/ns`])
+        mkdirSync(join(proc, folder), { recursive: true });
+      writeFileSync(
+        join(proc, "net/tcp"),
+        "  sl  head\n   0: 0100007F:1F91 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 42 1 0\n",
+      );
+      symlinkSync("socket:[42]", join(proc, `${pid}/fd/3`));
+      symlinkSync("pid:[1]", join(proc, "self/ns/pid"));
+      symlinkSync(namespace, join(proc, `${pid}/ns/pid`));
+      const data = JSON.stringify({ readSystemRoots: false, memory: { files: [3, 4, 5], daemonPid: 7 } });
+      writeFileSync(join(proc, `${pid}/cmdline`), ["node", "/x/proxy-worker.js", data, ""].join("\0"));
+      if (parent !== null) writeFileSync(join(proc, `${pid}/stat`), `${pid} (node) S ${parent} 1 1 0`);
+      return await endOrphanedRelay(0x1f91, proc);
+    } finally {
+      rmSync(proc, { recursive: true, force: true });
+    }
+  }
+
+  it("kills the relay whose parent is no longer its daemon, and no other process", async () => {
+    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1_000)"]);
+    const exited = once(child, "exit");
+    await once(child, "spawn");
+    const pid = child.pid as number;
+    try {
+      assert.equal(await endRelay(pid, { parent: 7, namespace: "pid:[1]" }), false, "its daemon lives");
+      assert.equal(await endRelay(pid, { parent: 1_007, namespace: "pid:[2]" }), false, "in a container");
+      assert.equal(await endRelay(pid, { parent: null, namespace: "pid:[1]" }), false, "it has ended");
+      assert.equal(child.signalCode, null);
+      assert.equal(await endRelay(pid, { parent: 1, namespace: "pid:[1]" }), true);
+      await exited;
+      assert.equal(child.signalCode, "SIGKILL");
+      // Its process id is free now.
+      assert.equal(await endRelay(pid, { parent: 1, namespace: "pid:[1]" }), true);
+    } finally {
+      child.kill("SIGKILL");
+    }
   });
 });
