@@ -24,7 +24,7 @@ export function renderSettings(answer: SettingsAnswer | null, cloud: string, { z
       "This daemon was started by a program that does not state them.",
     );
   const { configFile, storeFile, storeBytes, problem, groups } = answer;
-  return html`${problem === null ? "" : html`<div class="notice bad" role="alert">${problem} The settings of the start apply.</div>`}
+  return html`${problem === null ? "" : html`<div class="notice bad" role="alert">${problem} Until it can be read, the daemon uses the settings that it started with, and sends nothing to the cloud.</div>`}
 <section class="panel" aria-labelledby="machine-title"><h2 id="machine-title">This machine</h2>
 <dl class="facts"><dt>Configuration</dt><dd><bdi>${configFile}</bdi></dd><dt>Database</dt><dd><bdi>${storeFile}</bdi>, ${formatCount(storeBytes)} bytes</dd><dt>Time zone of days</dt><dd>${zone}, that of the system</dd><dt>Cloud</dt><dd>${cloud}</dd></dl>
 <p class="quiet">This page changes nothing. Settings without a command are changed in config.toml. <code>meter doctor</code> checks the file.</p></section>

@@ -19,7 +19,7 @@ export function createSettingsReader({
       return { current, table: await readConfigTable(home), problem: null };
     } catch (cause) {
       if (!(cause instanceof CommandFailure)) throw cause;
-      return { current: started, table: {}, problem: cause.message };
+      return { current: started, table: null, problem: cause.message };
     }
   };
   return async () => {

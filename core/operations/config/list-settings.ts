@@ -1,4 +1,5 @@
 import { formatCount } from "../../values/text/format-count.ts";
+import { formatQuantity } from "../../values/text/format-quantity.ts";
 import type { Config } from "./config.ts";
 
 /** One setting of a machine. It has no secret: of those, only whether they are set is known. */
@@ -10,7 +11,8 @@ export interface Setting {
   readonly value: string;
   /** The value of `config.toml` that applies at the next start; null if it is the same. */
   readonly next: string | null;
-  readonly source: "default" | "config.toml" | "environment";
+  /** Where the value comes from. It is unknown while the file can't be read. */
+  readonly source: "default" | "config.toml" | "environment" | "unknown";
   /** The command that changes it, or the lines of `config.toml`. */
   readonly change: string;
 }
@@ -25,10 +27,10 @@ export interface SettingGroup {
 export interface SettingFacts {
   /** With which the daemon was started. */
   readonly started: Config;
-  /** That of the file now. */
+  /** That of the file now; that of the start if it can't be read. */
   readonly current: Config;
-  /** The content of the file. */
-  readonly table: Readonly<Record<string, unknown>>;
+  /** The content of the file. Null: it can't be read. */
+  readonly table: Readonly<Record<string, unknown>> | null;
   /** Whether an environment variable sets the address of the cloud. */
   readonly isCloudFromEnvironment: boolean;
 }
@@ -45,7 +47,6 @@ interface SettingSpec {
 const onOff = (isOn: boolean): string => (isOn ? "on" : "off");
 const orNone = (names: readonly string[]): string => (names.length === 0 ? "none" : names.join(", "));
 const isSet = (value: unknown): string => (value === null ? "not set" : "set");
-const days = (count: number): string => `${formatCount(count)} days`;
 const lines = (table: string, line: string): string => `[${table}]\n${line}`;
 /** The projects with a value in a table. */
 const projectsWith = (table: Readonly<Record<string, boolean>>, value: boolean): string =>
@@ -106,7 +107,7 @@ const GROUPS: Readonly<Record<string, readonly SettingSpec[]>> = {
     {
       key: "bodies.retention_days",
       name: "Kept on this machine for",
-      read: ({ bodies }) => days(bodies.retentionDays),
+      read: ({ bodies }) => formatQuantity(bodies.retentionDays, "day"),
       change: lines("bodies", "retention_days = 90"),
     },
     {
@@ -275,12 +276,12 @@ function readSetting(
 ): Setting {
   const inFile = read(current);
   const value = isLive === true ? inFile : read(started);
-  const isFromEnvironment = key === "cloud.base_url" && isCloudFromEnvironment;
-  return {
-    ...{ key, name, value, change },
-    next: inFile === value ? null : inFile,
-    source: isFromEnvironment ? "environment" : hasKey(table, key.split(".")) ? "config.toml" : "default",
+  const source = (): Setting["source"] => {
+    if (key === "cloud.base_url" && isCloudFromEnvironment) return "environment";
+    if (table === null) return "unknown";
+    return hasKey(table, key.split(".")) ? "config.toml" : "default";
   };
+  return { ...{ key, name, value, change }, next: inFile === value ? null : inFile, source: source() };
 }
 
 /** Whether a table has a value at a path. */

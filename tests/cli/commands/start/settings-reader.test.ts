@@ -32,6 +32,9 @@ describe("createSettingsReader()", () => {
       const { problem, configFile, storeBytes } = await read();
       assert.match(problem ?? "", /is not valid TOML\. Fix line 1/);
       assert.deepEqual([configFile, storeBytes], [file, 0]);
+      const unread = await find("bodies.retention_days");
+      assert.deepEqual([unread?.value, unread?.source], ["30 days", "unknown"]);
+      assert.equal((await find("cloud.base_url"))?.source, "environment");
     } finally {
       rmSync(home, { recursive: true, force: true });
     }

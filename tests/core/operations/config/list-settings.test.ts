@@ -55,6 +55,18 @@ describe("listSettings()", () => {
     assert.deepEqual(of("telemetry.receive"), ["off", "default"]);
   });
 
+  it("does not know where a value is from if the file can't be read", () => {
+    const started = resolve(CHANGED);
+    const groups = listSettings({ started, current: started, table: null, isCloudFromEnvironment: true });
+    const settings = groups.flatMap(({ settings }) => settings);
+    assert.deepEqual([...new Set(settings.map(({ source }) => source))].sort(), ["environment", "unknown"]);
+    assert.equal(settings.find(({ key }) => key === "bodies.retention_days")?.value, "30 days");
+  });
+
+  it("counts one day as one", () => {
+    assert.equal(list({ bodies: { retention_days: 1 } })["bodies.retention_days"]?.value, "1 day");
+  });
+
   it("has no secret", () => {
     const settings = list(CHANGED);
     assert.doesNotMatch(JSON.stringify(settings), /hunter2/);
