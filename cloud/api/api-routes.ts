@@ -66,6 +66,7 @@ import {
   workspacesSchema,
 } from "../../core/wire/people.ts";
 import { publishedRatesSchema } from "../../core/wire/pricing-rates.ts";
+import { workspacePrivacySchema } from "../../core/wire/privacy.ts";
 import {
   analyticsQuerySchema,
   auditEventsQuerySchema,
@@ -235,6 +236,13 @@ export const API_ROUTES = {
     caller: "person",
     workspace: {},
     answers: { 200: limitsSchema },
+  },
+  "GET /v1/workspaces/:ws/privacy": {
+    summary:
+      "Show how many requests and prompts are stored by person, and the erasures with their certificates; a member's own, or all for administrators",
+    caller: "person",
+    workspace: {},
+    answers: { 200: workspacePrivacySchema },
   },
   "GET /v1/workspaces/:ws/now": {
     summary:

@@ -2,6 +2,7 @@ import type * as v from "valibot";
 import { formatPicoUsd } from "../../core/pricing/money.ts";
 import type { FleetBudget } from "../../core/wire/fleet-budgets.ts";
 import type { Invitations, Keys, Members, machinesSchema } from "../../core/wire/people.ts";
+import type { WorkspacePrivacy } from "../../core/wire/privacy.ts";
 import type { WorkspaceSession } from "../../core/wire/sessions.ts";
 import type { TraceSummary } from "../../core/wire/traces.ts";
 import { formatExactAmount } from "../../pages/limits-file.ts";
@@ -156,4 +157,32 @@ export const membersCsv = (members: Members["items"], invitations: Invitations["
   formatColumns<Person>(PERSON_COLUMNS, [
     ...members.map((member): Person => ({ ...member, state: "member" })),
     ...invitations.map((invitation): Person => ({ ...invitation, state: "invited" })),
+  ]);
+
+type PrivacyRow =
+  | (WorkspacePrivacy["holdings"][number] & { readonly kind: "held" })
+  | (WorkspacePrivacy["erasures"][number] & { readonly kind: "erased" });
+
+const ofErasure =
+  (read: (erasure: WorkspacePrivacy["erasures"][number]) => string | null) => (row: PrivacyRow) =>
+    row.kind === "erased" ? read(row) : null;
+
+const PRIVACY_COLUMNS: Columns<PrivacyRow> = [
+  ["kind", ({ kind }) => kind],
+  ["user_id", (row) => row.user_id],
+  ["name", (row) => (row.kind === "held" ? row.name : null)],
+  ["requests", (row) => (row.kind === "held" ? row.requests : null)],
+  ["stored_prompts", (row) => (row.kind === "held" ? row.stored_prompts : null)],
+  ["project", ofErasure(({ project }) => project)],
+  ["before", ofErasure(({ before }) => before)],
+  ["finished_at", ofErasure(({ finished_at }) => finished_at)],
+  ["actor_user_id", ofErasure(({ actor_user_id }) => actor_user_id)],
+  ["erasure_id", ofErasure(({ id }) => id)],
+];
+
+/** Formats what a workspace holds of each person, and what was erased, as CSV. The certificates are in the JSON. */
+export const workspacePrivacyCsv = ({ holdings, erasures }: WorkspacePrivacy): string =>
+  formatColumns<PrivacyRow>(PRIVACY_COLUMNS, [
+    ...holdings.map((held): PrivacyRow => ({ ...held, kind: "held" })),
+    ...erasures.map((erased): PrivacyRow => ({ ...erased, kind: "erased" })),
   ]);

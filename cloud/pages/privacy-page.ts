@@ -2,28 +2,29 @@ import { html } from "hono/html";
 import { formatCount } from "../../core/values/text/format-count.ts";
 import { isUuid } from "../../core/values/uuid.ts";
 import { type Members, membersSchema } from "../../core/wire/people.ts";
+import { workspacePrivacySchema } from "../../core/wire/privacy.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
+import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
 import { renderUnread, renderUnreadOf } from "../../pages/page-parts.ts";
 import { renderTime } from "../../pages/times.ts";
 import { erasePrompts } from "../erasure/run-erasure.ts";
 import { problem } from "../http/problem.ts";
-import { listErasures } from "../store/erasures.ts";
-import { type PersonHoldings, readHoldings } from "../store/reads/holdings.ts";
+import { type ListedErasure, listVisibleErasures, readVisibleHoldings } from "../routes/reads/privacy.ts";
+import type { PersonHoldings } from "../store/reads/holdings.ts";
 import { renderActionForm, renderSelect } from "./action-form.ts";
 import { withDone } from "./done-messages.ts";
 import { notice } from "./layout.ts";
+import { workspacePrivacyCsv } from "./list-csv.ts";
 import { readRoutePart } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { redirectTo } from "./page-parts.ts";
-import { readNamesPart } from "./page-tools.ts";
+import { readNamesPart, sendFile, toolsOf } from "./page-tools.ts";
 
 const PATH = "/privacy";
 
 /** The longest name of a project. */
 const MAX_PROJECT = 64;
-
-type ListedErasure = Awaited<ReturnType<typeof listErasures>>[number];
 
 /** `GET /w/{ws}/privacy`: what the workspace holds by person, erasing prompts, and the certificates of erasures. */
 export const showPrivacy = (call: PageCall): Promise<PageAnswer> => renderPrivacy(call, null);
@@ -65,20 +66,22 @@ export async function downloadCertificate(call: PageCall): Promise<PageAnswer> {
   return call.context.body(certificate, 200, { "content-type": "application/json" });
 }
 
-/** Lists the erasures that the visitor may see: an administrator all, a member those of their own prompts. */
-async function readErasures({ env, workspace, person }: PageCall): Promise<readonly ListedErasure[]> {
-  const all = await listErasures(env.parts.db, workspace.workspaceId);
-  return workspace.role === "admin" ? all : all.filter(({ userId }) => userId === person.userId);
-}
+const readErasures = ({ env, workspace, person }: PageCall): Promise<readonly ListedErasure[]> =>
+  listVisibleErasures(env.parts.db, workspace, person.userId);
 
 async function renderPrivacy(call: PageCall, message: string | null): Promise<PageAnswer> {
   const { env, workspace, person, reader } = call;
-  const isAdmin = workspace.role === "admin";
+  const format = fileFormatOf(call.parameters);
+  if (format !== null) {
+    const answer = await readRoutePart(call, PATH, workspacePrivacySchema);
+    const file = { csv: () => workspacePrivacyCsv(answer), json: () => answer };
+    return sendFile(call, createPageFile("privacy", format, file));
+  }
   const [members, holdings, erasures] = await Promise.all([
     reader.read<Members>("members", () => readRoutePart(call, "/members", membersSchema), { items: [] }),
     reader.read<readonly PersonHoldings[] | null>(
       "stored requests by person",
-      () => readHoldings(env.parts.db, workspace.workspaceId, isAdmin ? null : person.userId),
+      () => readVisibleHoldings(env.parts.db, workspace, person.userId),
       null,
     ),
     reader.read<readonly ListedErasure[] | null>("erasures", () => readErasures(call), null),
@@ -91,6 +94,7 @@ async function renderPrivacy(call: PageCall, message: string | null): Promise<Pa
     heading: "Privacy",
     path: PATH,
     main: html`${notice(message)}${renderHoldings(call, holdings, names)}${renderErase(call, members, holdings ?? [], names)}${renderErasures(call, erasures, names)}`,
+    tools: toolsOf(call, PATH, pageFiles(call.place.base + PATH)),
     status: message === null ? 200 : 422,
   };
 }

@@ -24,6 +24,7 @@ import { auditHandlers } from "./reads/audit.ts";
 import { consentHandlers } from "./reads/checkout-consent.ts";
 import { nowHandlers } from "./reads/now.ts";
 import { optimisationHandlers } from "./reads/optimisation.ts";
+import { privacyHandlers } from "./reads/privacy.ts";
 import { promptViewHandlers } from "./reads/prompt-views.ts";
 import { reportHandlers } from "./reads/reports.ts";
 import { sessionHandlers } from "./reads/sessions.ts";
@@ -58,6 +59,7 @@ export const API_HANDLERS: ApiHandlers = {
   ...reportHandlers,
   ...usageHandlers,
   ...nowHandlers,
+  ...privacyHandlers,
   ...optimisationHandlers,
   ...sessionHandlers,
   ...traceHandlers,

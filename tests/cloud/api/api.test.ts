@@ -131,6 +131,7 @@ describe("the table of the API", () => {
       "GET /v1/workspaces/:ws/invitations",
       "GET /v1/workspaces/:ws/machines",
       "GET /v1/workspaces/:ws/keys",
+      "GET /v1/workspaces/:ws/privacy",
     ] as const) {
       await person.call(name, { params });
     }

@@ -179,6 +179,7 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
   "GET /v1/workspaces/:ws/now": { ...member, send: ws("/now"), answer: 200 },
   "GET /v1/workspaces/:ws/coverage": { ...member, send: ws("/coverage"), answer: 200 },
   "GET /v1/workspaces/:ws/limits": { ...member, send: ws("/limits"), answer: 200 },
+  "GET /v1/workspaces/:ws/privacy": { ...member, send: ws("/privacy"), answer: 200 },
   "GET /v1/workspaces/:ws/overview": { ...member, send: ws("/overview"), answer: 200 },
   "GET /v1/workspaces/:ws/analytics": { ...member, send: ws("/analytics?by=model"), answer: 200 },
   "GET /v1/workspaces/:ws/usage": { ...member, send: ws("/usage?by=model"), answer: 200 },

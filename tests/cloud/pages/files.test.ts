@@ -15,6 +15,11 @@ const PAGES = [
   ["/budgets", "budget_id,name,subject", ["items"]],
   ["/keys", "key_id,prefix,scope", ["items"]],
   ["/members", "state,user_id,name", ["items", "invitations"]],
+  [
+    "/privacy",
+    "kind,user_id,name,requests,stored_prompts",
+    ["store_prompt_content", "data_retention_days", "holdings", "erasures"],
+  ],
 ] as const;
 
 describeOnEngines("the files of pages", (engine) => {

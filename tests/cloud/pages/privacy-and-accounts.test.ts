@@ -88,6 +88,24 @@ describeOnEngines("the pages of privacy, accounts and organisations", (engine) =
     const admin = visit(workspace, await rig.personIn(workspace, "workspaceAdmin"));
     const count = (page: string) => page.split("/privacy/erasures/").length - 1;
     assert.deepEqual([count(await admin.read("/privacy")), count(await own.read("/privacy"))], [2, 1]);
+    const held = async (token: string) =>
+      await json(rig.call("GET", `/v1/workspaces/${workspace.id}/privacy`, token));
+    const { holdings, erasures, ...settings } = await held(author.token);
+    assert.deepEqual(holdings, [{ user_id: author.userId, name: "Ann", requests: 2, stored_prompts: 0 }]);
+    assert.deepEqual(
+      (erasures as readonly { user_id: string; finished_at: string | null; certificate: string }[]).map(
+        ({ user_id, finished_at, certificate }) => [
+          user_id,
+          finished_at !== null,
+          JSON.parse(certificate).user_id,
+        ],
+      ),
+      [[author.userId, true, author.userId]],
+    );
+    assert.deepEqual(settings, { store_prompt_content: true, data_retention_days: 365 });
+    assert.deepEqual(await json(own.get("/privacy?format=json")), await held(author.token));
+    assert.equal((await own.read("/privacy?format=csv")).trimEnd().split("\r\n").length, 3);
+    assert.equal((await admin.read("/privacy?format=csv")).trimEnd().split("\r\n").length, 4);
   });
 
   it("nothing is erased without a confirmation, a scope or from another site; hostile names are text", async () => {
