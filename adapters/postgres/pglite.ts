@@ -137,9 +137,9 @@ const MAX_PREPARED_LENGTH = 8_000;
 
 /** Statements that are prepared. */
 const PREPARED = /^\s*(?:select|insert|update|delete|with)\b/i;
-/** Statements after which prepared statements are still valid. Any other may change the schema or deallocate. */
+/** Statements after which prepared statements are still valid. Any other may change or restore the schema, or deallocate. */
 const HARMLESS =
-  /^\s*(?:set|reset|begin|commit|rollback|savepoint|release|lock|truncate|vacuum|analyze|explain)\b/i;
+  /^\s*(?:set(?!.*\bsearch_path\b)|begin|commit|savepoint|release|lock|truncate|vacuum|analyze|explain)\b/is;
 
 interface Statement {
   readonly name: string;
@@ -155,6 +155,8 @@ interface Connection {
   readonly statements: Map<string, Statement>;
   /** The number of statements that were ever prepared. */
   prepared: number;
+  /** Whether the open transaction may have changed the schema, which its end can restore. */
+  hasChanged: boolean;
 }
 
 /**
@@ -162,7 +164,7 @@ interface Connection {
  * each time, and calls the engine six times. A prepared statement takes one call, and half of the CPU time or less.
  */
 function preparingPglite(pglite: PGlite, module: PgliteModule): KyselyPglite {
-  const connection: Connection = { pglite, module, statements: new Map(), prepared: 0 };
+  const connection: Connection = { pglite, module, statements: new Map(), prepared: 0, hasChanged: false };
   // Several drivers can share a PGlite, and its own queue for transactions is not public.
   let queue: Promise<unknown> = Promise.resolve();
   function takeTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -181,14 +183,19 @@ function preparingPglite(pglite: PGlite, module: PgliteModule): KyselyPglite {
     waitReady: pglite.waitReady,
     query: (text, values) => takeTurn(() => query(connection, pglite, text, values)),
     transaction: <T>(work: (transaction: KyselyTransaction) => Promise<T>) =>
-      takeTurn(() =>
-        pglite.transaction((transaction) =>
-          work({
-            query: (text, values) => query(connection, transaction, text, values),
-            rollback: () => transaction.rollback(),
-          }),
-        ),
-      ),
+      takeTurn(async () => {
+        connection.hasChanged = false;
+        try {
+          return await pglite.transaction((transaction) =>
+            work({
+              query: (text, values) => query(connection, transaction, text, values),
+              rollback: () => transaction.rollback(),
+            }),
+          );
+        } finally {
+          if (connection.hasChanged) await closeAll(connection);
+        }
+      }),
   };
 }
 
@@ -199,9 +206,12 @@ async function query<T>(
   text: string,
   values: unknown[] = [],
 ): Promise<Results<T>> {
-  const { pglite, statements } = connection;
+  const { pglite } = connection;
   if (!PREPARED.test(text)) {
-    if (!HARMLESS.test(text)) await pglite.runExclusive(() => close(connection, [...statements.keys()]));
+    if (!HARMLESS.test(text)) {
+      connection.hasChanged = true;
+      await closeAll(connection);
+    }
     return await engine.query<T>(text, values);
   }
   const syncToFs = engine === pglite;
@@ -252,6 +262,10 @@ async function prepare(connection: Connection, text: string): Promise<Statement>
   if (isKept) statements.set(text, statement);
   return statement;
 }
+
+/** Closes all prepared statements. */
+const closeAll = (connection: Connection): Promise<void> =>
+  connection.pglite.runExclusive(() => close(connection, [...connection.statements.keys()]));
 
 /** Closes prepared statements. PostgreSQL accepts names of statements that it does not have. */
 async function close(connection: Connection, texts: readonly string[]): Promise<void> {

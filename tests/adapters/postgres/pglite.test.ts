@@ -71,6 +71,47 @@ describe("openPgliteInMemory()", () => {
     assert.deepEqual(await read(), [{ id: 1, name: "one", size: 7 }]);
   });
 
+  // Planted: statements kept that were prepared in a transaction whose change of the schema did not last.
+  it("reads the columns that a table has after a change is rolled back, in whole or to a savepoint", async () => {
+    const read = async (from = db) => (await sql`select * from things`.execute(from)).rows;
+    await insert(1, "one");
+    const add = (to: Kysely<Tables>) => sql`alter table things add column size integer default 7`.execute(to);
+    const work = db.transaction().execute(async (transaction) => {
+      await sql`savepoint before`.execute(transaction);
+      await add(transaction);
+      assert.deepEqual(await read(transaction), [{ id: 1, name: "one", size: 7 }]);
+      await sql`rollback to savepoint before`.execute(transaction);
+      assert.deepEqual(await read(transaction), [{ id: 1, name: "one" }]);
+      await add(transaction);
+      assert.deepEqual(await read(transaction), [{ id: 1, name: "one", size: 7 }]);
+      throw new Error("rolled back");
+    });
+    await assert.rejects(work, /rolled back/);
+    assert.deepEqual(await read(), [{ id: 1, name: "one" }]);
+  });
+
+  // Planted: statements kept after a change of the search path, with the columns and parameters of the other table.
+  it("reads the table that the search path finds", async () => {
+    await sql`create schema other_schema`.execute(db);
+    await sql`create table other_schema.things (id text, size integer)`.execute(db);
+    const read = async (id: number | string, from = db) =>
+      (await sql`select * from things where id = ${id}`.execute(from)).rows;
+    await insert(1, "one");
+    for (const path of ["other_schema", "public"]) {
+      await sql.raw(`set search_path = ${path}`).execute(db);
+      assert.deepEqual(
+        await read(path === "public" ? 1 : "one"),
+        path === "public" ? [{ id: 1, name: "one" }] : [],
+      );
+    }
+    await db.transaction().execute(async (transaction) => {
+      await sql`set local\n search_path = other_schema`.execute(transaction);
+      assert.deepEqual(await read("one", transaction), []);
+    });
+    assert.deepEqual(await read(1), [{ id: 1, name: "one" }]);
+    await sql`drop schema other_schema cascade`.execute(db);
+  });
+
   it("prepares again after `discard all` and `deallocate all`", async () => {
     await insert(1, "one");
     for (const statement of ["discard all", "deallocate all"]) {
