@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import { accumulateUsage } from "../../core/pricing/view/usage-cumulative.ts";
 import { type UsageQuery, withFilter } from "../../core/pricing/view/usage-query.ts";
+import { isMoney } from "../../core/pricing/view/usage-sums.ts";
 import { UNKNOWN } from "../../core/values/text/format-count.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { heatLevel } from "../chart/heatmap.ts";
@@ -46,7 +47,8 @@ export function renderTimes(
     const bucket = buckets[at]!;
     const value = columns[n]?.[at] ?? null;
     // The amounts of a bucket by value do not say which of its requests have no price.
-    const isUnsure = value === 0n && bucket.totals.unpriced_requests > 0 && row.totals.unpriced_requests > 0;
+    const isUnsure =
+      isMoney(metric) && bucket.totals.unpriced_requests > 0 && row.totals.unpriced_requests > 0;
     if (value === 0n)
       return html`<td class="num quiet">${isUnsure ? UNKNOWN : renderMetric(metric, value)}</td>`;
     const href = rowsOf(row, queryOf(bucket));

@@ -219,6 +219,13 @@ describe("renderExplore() by time", () => {
     assert.equal(unpriced.length, 1);
     assert.match(unpriced[0] ?? "", /<td class="num quiet">–<\/td>/);
   });
+
+  // Planted: a project without requests in a bucket had an unknown number of them if others there had no price.
+  it("shows a count of 0 as 0, even if requests have no price", () => {
+    const given = [3, 4].map((bucket) => ({ by: `p${bucket}`, thenBy: null, bucket, cost: 0n, unpriced: 1 }));
+    for (const form of ["", "&cumulative=yes"])
+      assert.doesNotMatch(times(`bucket=day&metric=requests${form}`, given), />–</);
+  });
 });
 
 describe("renderUsageBars()", () => {
