@@ -1,10 +1,12 @@
 import { joinQueries } from "../../values/text/query-string.ts";
+import { isStorableText } from "../../wire/characters.ts";
 import { MAX_SEARCH, REQUEST_SORTS, type RequestSort } from "../../wire/queries.ts";
 import { USAGE_DIMENSIONS, type UsageDimension } from "../../wire/usage.ts";
 import {
   DEFAULT_USAGE_QUERY,
   parseUsageQuery,
   printUsageQuery,
+  UNSTORABLE_TEXT,
   type UsageFilter,
   type UsageNotice,
 } from "./usage-query.ts";
@@ -64,7 +66,9 @@ export function parseRequestQuery(parameters: Iterable<readonly [key: string, va
 } {
   const { given, filters, ...parsed } = parseListFilters(parameters);
   const notices = [...parsed.notices];
-  const text = given.get("q") || null;
+  const stated = given.get("q") || null;
+  const text = stated === null || isStorableText(stated) ? stated : null;
+  if (text !== stated) notices.push({ key: "q", problem: UNSTORABLE_TEXT });
   if (text !== null && text.length > MAX_SEARCH)
     notices.push({ key: "q", problem: `At most ${MAX_SEARCH} characters.` });
   const sort = REQUEST_SORTS.find((each) => each === (given.get("sort") ?? "time"));

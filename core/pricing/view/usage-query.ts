@@ -1,5 +1,6 @@
 import { BILLING_MODES, REQUEST_KINDS } from "../../values/record-fields.ts";
 import { findZone } from "../../values/zone.ts";
+import { isStorableText } from "../../wire/characters.ts";
 import {
   USAGE_BUCKETS,
   USAGE_COMPARISONS,
@@ -60,6 +61,9 @@ export const MAX_USAGE_TOP = 1_000;
 /** The longest filter value, which is the longest stored name, and how many values all filters may have. */
 const MAX_VALUE = 256;
 const MAX_VALUES = 100;
+
+/** The problem with a text that no store holds. */
+export const UNSTORABLE_TEXT = "U+0000 and unpaired surrogates are not stored.";
 
 /** A key of the query that was not used, with the reason. */
 export interface UsageNotice {
@@ -174,6 +178,7 @@ function dimensionOf(key: string): UsageDimension | null {
 function findFilterProblem(dimension: UsageDimension, text: string, values: number): string | null {
   if (values > MAX_VALUES) return `At most ${MAX_VALUES} values can be filtered by.`;
   if (text.length > MAX_VALUE) return `At most ${MAX_VALUE} characters.`;
+  if (!isStorableText(text)) return UNSTORABLE_TEXT;
   const known = VALUES[dimension];
   return known === undefined || known.includes(text) ? null : `Expected ${known.join(", ")}.`;
 }

@@ -49,6 +49,8 @@ describe("parseRequestQuery()", () => {
       ["kind=poem", "kind"],
       ["sort=name", "sort"],
       [`q=${"x".repeat(MAX_SEARCH + 1)}`, "q"],
+      ["q=a%00b", "q"],
+      ["project=a%00b", "project"],
       [`project=${"x".repeat(257)}`, "project"],
     ] as const) {
       const { query, notices } = parse(text);

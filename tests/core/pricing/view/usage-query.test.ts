@@ -54,6 +54,8 @@ describe("parseUsageQuery()", () => {
     ["then=model", ["then"]],
     ["status=unpriced", ["status"]],
     [`model=${"x".repeat(257)}`, ["model"]],
+    // PostgreSQL refuses such a parameter.
+    ["project=a%00b&error.not=%00", ["project", "error.not"]],
     ["constructor=1&__proto__=1", ["constructor", "__proto__"]],
     [Array.from({ length: 101 }, (_, at) => `model=${at}`).join("&"), ["model"]],
   ];
