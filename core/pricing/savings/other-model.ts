@@ -25,10 +25,12 @@ const unknownCost = (unknown: string): OtherModelCost => ({ costPicoUsd: null, u
  * tokens, and sums do not say which requests had a long context, a service tier or a fee.
  */
 export function priceOnModel(sums: Readonly<UsageSums>, row: RateRow): OtherModelCost {
-  const { tokens, requests, failed, blocked } = sums;
+  const { tokens, requests, failed, blocked, unpriced, incomplete } = sums;
   if (tokens.prompt === null && requests === failed + blocked)
     return { costPicoUsd: 0n, unknown: null, assumed: [] };
   if (tokens.prompt === null) return unknownCost("no token counts");
+  // An answered request without token counts is both, so the sums are those of the others. A failed one used nothing.
+  if (unpriced > 0 && incomplete > failed + blocked) return unknownCost("incomplete token counts");
   const [read, write] = [tokens.cacheRead ?? 0n, tokens.cacheWrite ?? 0n];
   const ofWrite1h = tokens.cacheWrite1h ?? 0n;
   const write1h = ofWrite1h < write ? ofWrite1h : write;

@@ -116,6 +116,12 @@ describe("priceOnModel()", () => {
     const rates = { input: 2, output: 3 };
     assert.equal(cost({ prompt: 5n, completion: 1n }, rates), 13n);
     assert.equal(cost({}, rates), "no token counts");
+    // One of two calls has no counts, so the sums are those of the other one.
+    const one = { requests: 2, unpriced: 1, incomplete: 1 };
+    assert.equal(cost({ prompt: 5n, completion: 1n }, rates, one), "incomplete token counts");
+    assert.equal(cost({ prompt: 5n, completion: 1n }, rates, { ...one, incomplete: 0 }), 13n);
+    assert.equal(cost({ prompt: 5n, completion: 1n }, rates, { ...one, failed: 1 }), 13n);
+    assert.equal(cost({ prompt: 5n, completion: 1n }, rates, { ...one, unpriced: 0 }), 13n);
     assert.equal(cost({ prompt: 5n }, { output: 3 }), "no price for input");
     assert.equal(cost({ prompt: 5n, thinking: 1n }, { input: 2 }), "no price for output");
     // An embedding has no output.
