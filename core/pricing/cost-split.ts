@@ -67,7 +67,7 @@ export function splitJson(split: CostSplit): Record<CostPart["member"], string> 
   >;
 }
 
-/** Returns the cost at API prices, whoever paid. It orders and compares: it is no amount that anyone was charged. */
+/** Returns the cost at API prices: spend, plan usage and unknown billing. For order and comparison only: it was charged to no account. */
 export const sumOfSplit = (split: CostSplit): bigint =>
   split.spentPicoUsd + split.planUsagePicoUsd + split.unknownBillingPicoUsd;
 

@@ -23,7 +23,7 @@ const keyOf = (provider: string, model: string): string =>
 
 /** What is listed of a price book. */
 export interface ListOptions {
-  /** A text that the name has, with its list before it: `anthropic/claude`. */
+  /** A part of the name with its list: `anthropic/claude`. */
   readonly text: string;
   readonly at: Millis;
   readonly limit: number;

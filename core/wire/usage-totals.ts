@@ -28,7 +28,7 @@ export const usageTotalsSchema = v.object({
   /** Calls that a budget refused. They are in `requests`, and did not fail. Absent from answers of older versions. */
   blocked_requests: maybe(count),
   ...tokenSums,
-  /** The cost of all requests, whoever pays. The next three add up to it. */
+  /** The cost of all requests at API prices, plan usage included. The next three add up to it. */
   cost_pico_usd: costSum,
   /** The part that was billed by usage. */
   spent_pico_usd: costSum,

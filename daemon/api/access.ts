@@ -65,7 +65,7 @@ const isOpen = (path: string) => path === "/health" || path.startsWith("/v1/clou
  * - Metered data can be read with the secret, by this user's own programs where the system tells who owns a
  *   connection, and by the local page: when a browser navigates to it (not from another site), and by the page's own
  *   requests.
- * - A person who navigates to a path that no page has gets a page that says so, and nothing else is routed.
+ * - A navigation to a path without a page gets a 404 page. Only pages are routed for navigations.
  * - Where the system should know the owner (Linux) but does not, only the secret counts.
  * - OpenTelemetry is received from this user's own programs without the secret, and from all programs where the platform can't
  *   tell who owns a connection: it is only compared with what was metered.

@@ -31,14 +31,14 @@ const paths = new Set(NAVIGATION.flat().map(({ path }) => path));
 /** The lists whose items have pages. */
 const LISTS = ["/requests/", "/sessions/", "/statement/"];
 
-/** What is for programs, and for the pages themselves. */
+/** The paths of the API and of the files that pages load. */
 const PROGRAMS = ["/v1", "/otlp", "/health", "/metrics", "/assets"];
 
 /** Whether the path is a page of the dashboard. */
 export const isPagePath = (path: string): boolean =>
   paths.has(path) || LISTS.some((list) => path.startsWith(list));
 
-/** Whether the path belongs to the API or the files of pages, to which nobody navigates. */
+/** Whether the path belongs to the API or to a file that pages load. These are never navigated to. */
 export const isProgramPath = (path: string): boolean =>
   PROGRAMS.some((prefix) => path === prefix || path.startsWith(`${prefix}/`));
 

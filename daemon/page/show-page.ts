@@ -66,7 +66,7 @@ export function showPage(
 export const showNotFound = (ports: ApiPorts, context: Context, back: NavigationItem, main: Html) =>
   showPage(ports, context, { heading: "Not found", path: back.path, back, main }, 404);
 
-/** Answers a path that no page has: with a redirect if only a slash at its end is too much, and otherwise with 404. */
+/** Answers a request for a page that does not exist: redirects to the page without the slash at the end if there is one, otherwise 404. */
 export function showUnknownPage(ports: ApiPorts, context: Context): Response | Promise<Response> {
   const { pathname, search } = new URL(context.req.url);
   const withoutSlash = pathname.replace(/\/$/, "");

@@ -77,7 +77,7 @@ function readSessionQuery(options: ListSessionsOptions): SessionListQuery {
   const ofCloud = query.filters.find(({ dimension }) => isCloudDimension(dimension));
   if (ofCloud !== undefined)
     throw new UsageError(
-      `Invalid value for --filter: only a cloud knows the ${ofCloud.dimension} of a call.`,
+      `Invalid value for --filter: all calls on this machine have the same ${ofCloud.dimension}.`,
     );
   return query;
 }

@@ -16,7 +16,7 @@ export interface CallGroup {
 /** The newest calls of a period. */
 export interface NewestCalls {
   readonly groups: readonly CallGroup[];
-  /** The time after which they are, if the period has earlier ones; otherwise null. */
+  /** The time of the latest call that was left out. Null if these are all calls of the period. */
   readonly since: Millis | null;
 }
 

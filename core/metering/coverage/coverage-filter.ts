@@ -1,7 +1,7 @@
 import type { CoverageKind } from "./coverage-kinds.ts";
 import { MISSING_KINDS } from "./coverage-summary.ts";
 
-/** The values that something has, or with `not`, has none of. */
+/** The values to keep, or with `not`, to leave out. */
 export interface ValueFilter {
   readonly not: boolean;
   readonly values: readonly string[];

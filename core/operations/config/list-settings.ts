@@ -25,9 +25,9 @@ export interface SettingGroup {
 
 /** What is known about the settings of a running daemon. */
 export interface SettingFacts {
-  /** With which the daemon was started. */
+  /** The configuration that the daemon was started with. */
   readonly started: Config;
-  /** That of the file now; that of the start if it can't be read. */
+  /** The configuration in the file now, or `started` if the file can't be read. */
   readonly current: Config;
   /** The content of the file. Null: it can't be read. */
   readonly table: Readonly<Record<string, unknown>> | null;

@@ -11,9 +11,9 @@ export interface AssumedRate {
 
 /** What the tokens of some requests cost at the rates of another model. */
 export interface OtherModelCost {
-  /** Null if it cannot be told. */
+  /** Null if it is unknown. */
   readonly costPicoUsd: bigint | null;
-  /** Why not, for people. */
+  /** The reason why it is unknown, for people. Null if it is known. */
   readonly unknown: string | null;
   readonly assumed: readonly AssumedRate[];
 }
@@ -68,10 +68,10 @@ export interface ComparedUsage {
 
 /** A model's usage at its own prices and at those of the other model. */
 export interface ModelComparison {
-  /** At API prices, whoever paid. Null if a request has no known price. */
+  /** At API prices, plan usage included. Null if a request has no known price. */
   readonly costPicoUsd: bigint | null;
   readonly other: OtherModelCost;
-  /** What it would have cost more, or less than 0. Null unless both are known. */
+  /** The cost on the other model minus the actual cost. Null unless both are known. */
   readonly differencePicoUsd: bigint | null;
 }
 

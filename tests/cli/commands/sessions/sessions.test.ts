@@ -108,7 +108,7 @@ describe("meter sessions", () => {
       [["--filter", "branch"], /Invalid value for --filter: branch\. Expected: <key>=<value>/],
       [["--filter", "colour=red"], /Invalid value for --filter: colour=red/],
       [["--filter", "status=broken"], /Invalid value for --filter status\./],
-      [["--filter", "person=ann"], /only a cloud knows the person of a call/],
+      [["--filter", "person=ann"], /all calls on this machine have the same person/],
       [["--min-cost", "much"], /Invalid value for --min-cost\. Expected an amount in USD/],
       [["--sort", "name"], /Invalid value for --sort\. Expected latest, cost, calls, length/],
     ] as const) {
