@@ -2,6 +2,7 @@ import { appendFileSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type CloudProcess, startCloudProcess } from "../../tests/cloud/kit/cloud-process.ts";
 import { type Person, signUp } from "../../tests/cloud/kit/person.ts";
+import { PROGRAMS_VARIABLE } from "../../tests/end-to-end/program-file.rig.ts";
 import { createCertificateAuthority } from "../../tests/simulation/certificate-authority.ts";
 import { heading, runMeter, type Stage, say } from "./run-meter.ts";
 
@@ -37,7 +38,9 @@ export async function prepareDemoCloud(folder: string, trustedFile: string): Pro
 /** Starts the cloud in its own process. `killCloudProcesses()` stops it, even while it starts. */
 export async function startDemoCloud(files: DemoCloudFiles): Promise<DemoCloud> {
   const words = ["--tls-cert", files.certFile, "--tls-key", files.keyFile];
-  return { process: await startCloudProcess({ words, home: files.home }), caPem: files.caPem };
+  // `npm test` has prepared a database. Otherwise the cloud creates it while the calls run.
+  const withDatabase = process.env[PROGRAMS_VARIABLE] !== undefined;
+  return { process: await startCloudProcess({ words, home: files.home, withDatabase }), caPem: files.caPem };
 }
 
 /** Connects, syncs and reconciles. Returns false if the totals of daemon and cloud differ. */

@@ -102,8 +102,9 @@ for (const engine of ["pglite", "postgres", ...(CITUS_URL === null ? [] : ["citu
       return said.stdout;
     };
     /** On a cluster, the server is connected to a worker. */
-    const start = async (...words: string[]) => {
-      if (engine !== "citus" || url === null) return await startCloudProcess({ home, env: env(), words });
+    const start = async (words: readonly string[], withDatabase = false) => {
+      if (engine !== "citus" || url === null)
+        return await startCloudProcess({ home, env: env(), words, withDatabase });
       await command("migrate");
       await command("migrate", "--distribute");
       const worker = (await readNodes(url)).find(({ isCoordinator }) => !isCoordinator);
@@ -137,7 +138,7 @@ for (const engine of ["pglite", "postgres", ...(CITUS_URL === null ? [] : ["citu
             ? await onServer()
             : onCluster(CITUS_URL ?? "");
       url = await database.create();
-      cloud = await start();
+      cloud = await start([], engine === "pglite");
       const user = async (name: string): Promise<User> => {
         const person = await signUp(cloud.url, { name, email: `${name}@example.com` });
         const machine = await startSyncMachine();
@@ -183,7 +184,7 @@ for (const engine of ["pglite", "postgres", ...(CITUS_URL === null ? [] : ["citu
       assert.equal(again.code, 1);
       assert.match(again.stderr, /is not empty/);
 
-      cloud = await start("--port", new URL(cloud.url).port);
+      cloud = await start(["--port", new URL(cloud.url).port]);
       assert.equal((await ann.person.ask("GET", "/v1/me")).status, 401);
       for (const { machine } of users) {
         assert.match(
