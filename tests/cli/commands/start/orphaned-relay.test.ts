@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,9 +77,12 @@ describe("a relay that hangs while its daemon is killed", {
     home = createHome(["[proxy]", "port = 0", "[api]", "port = 0"]);
     const started = await runMeter(home, ["start"], { env: { HOME: home } });
     assert.equal(started.code, 0, started.stderr);
-    const { pid } = JSON.parse(readFileSync(stateFile(home), "utf8")) as RunningDaemon;
+    const readPid = () => (JSON.parse(readFileSync(stateFile(home), "utf8")) as RunningDaemon).pid;
+    const pid = readPid();
     const isRelayAlive = await killDaemonOfHangingRelay(pid);
     await waitFor("the relay to end", () => !isRelayAlive());
+    // `meter stop` finds the next daemon only now.
+    await waitFor("the next daemon", () => existsSync(stateFile(home)) && readPid() !== pid);
   });
 });
 
