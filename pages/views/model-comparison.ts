@@ -1,7 +1,11 @@
 import { html } from "hono/html";
 import { nameOf } from "../../core/pricing/list-prices.ts";
 import type { RateRow } from "../../core/pricing/rates.ts";
-import { compareOnModel, type ModelComparison } from "../../core/pricing/savings/other-model.ts";
+import {
+  type AssumedRate,
+  compareOnModel,
+  type ModelComparison,
+} from "../../core/pricing/savings/other-model.ts";
 import { metricOf } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
@@ -48,15 +52,18 @@ const describeDifference = (picoUsd: bigint): string =>
     ? "the same"
     : `${formatShortUsd(picoUsd > 0n ? picoUsd : -picoUsd)} ${picoUsd > 0n ? "more" : "less"}`;
 
+const describeAssumed = ({ kind, counted }: AssumedRate): string =>
+  counted === "five-minute cache writes"
+    ? "How many cache writes were for one hour is unknown: all are counted as those for five minutes, so the estimate can be too low."
+    : `It has no price for ${kind}: they are counted as ${counted}.`;
+
 /** Lists what the estimate does not know. */
 function listLimits(models: readonly ModelComparison[], row: RateRow): string[] {
-  const assumed = new Map(
-    models.flatMap(({ other }) => other.assumed.map(({ kind, counted }) => [kind, counted] as const)),
-  );
+  const assumed = new Set(models.flatMap(({ other }) => other.assumed.map(describeAssumed)));
   const above = row.rates.tiers[0]?.aboveTokens;
   return [
     "The same numbers of tokens, at this model's prices now. Another model divides text into other tokens and answers at another length.",
-    ...[...assumed].map(([kind, counted]) => `It has no price for ${kind}: they are counted as ${counted}.`),
+    ...assumed,
     ...(above === undefined
       ? []
       : [

@@ -3,10 +3,13 @@ import { oneHourWrite } from "../price-usage.ts";
 import type { RateRow } from "../rates.ts";
 import type { UsageSums } from "../view/usage-sums.ts";
 
-/** A kind of tokens that a model has no price for, and what it is counted at instead, as `priceUsage()` does. */
+/**
+ * A kind of tokens that a model has no price for, and what it is counted at instead, as `priceUsage()` does. Cache writes are counted as
+ * those for five minutes if it is not known how many were for one hour, as of the cloud's sums.
+ */
 export interface AssumedRate {
   readonly kind: "cache reads" | "cache writes" | "one-hour cache writes";
-  readonly counted: "input" | "cache writes";
+  readonly counted: "input" | "cache writes" | "five-minute cache writes";
 }
 
 /** What the tokens of some requests cost at the rates of another model. */
@@ -45,6 +48,9 @@ export function priceOnModel(sums: Readonly<UsageSums>, row: RateRow): OtherMode
     ...(write > write1h && cacheWrite === null ? [{ kind: "cache writes", counted: "input" } as const] : []),
     ...(write1h > 0n && cacheWrite1h === null
       ? [{ kind: "one-hour cache writes", counted: cacheWrite === null ? "input" : "cache writes" } as const]
+      : []),
+    ...(write > 0n && tokens.cacheWrite1h === null && cacheWrite1h !== null
+      ? [{ kind: "cache writes", counted: "five-minute cache writes" } as const]
       : []),
   ];
   const lines: readonly (readonly [bigint, number])[] = [

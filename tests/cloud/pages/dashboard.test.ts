@@ -220,6 +220,20 @@ describeOnEngines("the pages of a workspace's calls", (engine) => {
     assert.doesNotMatch(await read("/projects?project=none", person, other), /found by/);
   });
 
+  it("say that an estimate for another model does not know the one-hour cache writes", async () => {
+    const other = await rig.addWorkspace({ plan: "team" });
+    const person = await rig.personIn(other, "member");
+    const call = record(rig.uuid(), {
+      ...{ provider: "anthropic", model: "claude-sonnet-4-5", billing_mode: "metered" },
+      ...{ prompt_tokens: 1, completion_tokens: 1, cache_write_tokens: 1e5, cache_write_1h_tokens: 1e5 },
+    });
+    assert.equal((await rig.call("POST", "/v1/requests/batch", other.token, batch(call))).status, 200);
+    const page = await read("/models?as=anthropic/claude-opus-4-1", person, other);
+    // Per million, a write for one hour costs $6 and $30, one for five minutes $3.75 and $18.75.
+    assert.match(page, /What cost \$0\.6000 at API prices would have cost \$1\.88/);
+    assert.match(page, /<li>How many cache writes were for one hour is unknown: all are counted as /);
+  });
+
   it("are for members only, and know no request of another workspace", async () => {
     const other = await rig.addWorkspace();
     const stranger = await rig.personIn(workspace, "stranger");

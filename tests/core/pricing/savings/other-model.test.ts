@@ -106,6 +106,12 @@ describe("priceOnModel()", () => {
     assert.deepEqual(assumed({ ...base, cacheRead: 1, cacheWrite: 4, cacheWrite1h: 5 }), []);
     assert.deepEqual(assumed(base, { cacheRead: null, cacheWrite: 10n }), ["one-hour cache writes as input"]);
     assert.deepEqual(assumed(base, { cacheRead: 0n, cacheWrite: null, cacheWrite1h: null }), []);
+    // Planted: the sums of a cloud, which do not have the one-hour writes, were priced as if there were none.
+    const unknown = { cacheRead: null, cacheWrite1h: null };
+    assert.deepEqual(assumed({ ...base, cacheWrite: 4, cacheWrite1h: 5 }, unknown), [
+      "cache writes as five-minute cache writes",
+    ]);
+    assert.deepEqual(assumed({ ...base, cacheWrite: 4 }, unknown), []);
   });
 
   it("is unknown without token counts or without a price for input or output", () => {
