@@ -1,5 +1,6 @@
 import { html } from "hono/html";
 import { adviseOnCoverage, coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
+import { readValueFilter, selectKinds } from "../../core/metering/coverage/coverage-filter.ts";
 import type { CoverageGap, CoverageKind } from "../../core/metering/coverage/coverage-kinds.ts";
 import {
   type CoverageSummary,
@@ -23,7 +24,7 @@ import { type FailedPart, type PartName, renderUnread, renderUnreadOf } from "..
 import { pageHref } from "../page-place.ts";
 import { type PageClock, renderTime } from "../times.ts";
 import { renderCommand } from "../tools.ts";
-import { readView, type View, type ViewSpec, viewHref } from "../view.ts";
+import { readView, type View, type ViewSpec, viewHref, viewParameters } from "../view.ts";
 
 /** A page of coverage, with the filters that its host has. */
 export const coverageSpec = (filters: readonly string[]): ViewSpec => ({
@@ -138,7 +139,7 @@ export function renderCoverage(answer: CoverageAnswer, view: View, clock: PageCl
     ${renderFilters(choices, view, nameValue)}
     ${renderChips(view, nameValue)}
     <div id="coverage" data-live>
-    ${renderFigures(summary, unknownMachines, answer)}
+    ${renderFigures(summary, unknownMachines, answer, readKinds(view))}
     ${summary.seen === 0 && stopped.times === 0 ? "" : has("calls by time") ? renderTimes(answer.buckets, view, clock) : renderUnread("calls by time")}
     ${renderUnreadOf(failed, "machines")}
     ${machines.length === 0 ? "" : renderMachines(machines, answer.moreMachines, clock)}
@@ -169,15 +170,24 @@ function renderFilters(choices: CoverageAnswer["choices"], view: View, nameOf: N
   </form>`;
 }
 
+/** Returns which calls a view counts. */
+function readKinds(view: View): { readonly hasMetered: boolean; readonly hasMissed: boolean } {
+  const filter = readValueFilter(viewParameters(view), "kind");
+  if (filter === null) return { hasMetered: true, hasMissed: true };
+  const { hasMetered, missing } = selectKinds(filter);
+  return { hasMetered, hasMissed: missing.not || missing.kinds.length > 0 };
+}
+
 function renderFigures(
   { permille, metered, seen, missing, withoutUsage }: CoverageSummary,
   unknownMachines: number,
   { isOfKinds, periodWords: words }: CoverageAnswer,
+  { hasMetered, hasMissed }: ReturnType<typeof readKinds>,
 ): Html {
-  const isUnknown = permille === null && unknownMachines > 0 && !isOfKinds;
+  const isUnknown = seen === 0 && unknownMachines > 0;
   const isWhole = permille === 1000 && unknownMachines === 0;
   const sentence = isUnknown
-    ? "How many calls were metered is unknown"
+    ? `How many calls ${isOfKinds ? "of these kinds there were" : "were metered"} is unknown`
     : isOfKinds
       ? `${formatQuantity(seen, "call")} to providers of these kinds`
       : permille === null
@@ -196,14 +206,17 @@ function renderFigures(
       : `${formatCount(withoutUsage)} ${describeCoverageCount("without_usage", withoutUsage)}`;
   const most =
     missing[0] === undefined
-      ? "nothing was missed"
+      ? isOfKinds
+        ? ""
+        : "nothing was missed"
       : `mostly ${describeCoverageCount(mostOf(missing).kind, 2)}`;
-  const count = (value: number) => (isUnknown ? UNKNOWN : formatCount(value));
+  const count = (value: number, isCounted: boolean) =>
+    isUnknown || !isCounted ? UNKNOWN : formatCount(value);
   return html`<p class="quiet" data-summary>${sentence}. ${words}.</p>
   <dl class="figures">
     <div><dt>Coverage</dt><dd class="value ${permille === null ? "" : isWhole ? "good" : "warn"}">${permille === null ? UNKNOWN : formatPermille(permille)}</dd><dd>${unknownMachines > 0 ? `unknown for ${formatQuantity(unknownMachines, "machine")}` : known}</dd></div>
-    <div><dt>Metered</dt><dd class="value">${isOfKinds && metered === 0 ? UNKNOWN : count(metered)}</dd><dd>${isUnknown || isOfKinds ? "" : usage}</dd></div>
-    <div><dt>Missed</dt><dd class="value">${count(seen - metered)}</dd><dd>${isUnknown ? "" : most}</dd></div>
+    <div><dt>Metered</dt><dd class="value">${count(metered, hasMetered)}</dd><dd>${isUnknown || isOfKinds ? "" : usage}</dd></div>
+    <div><dt>Missed</dt><dd class="value">${count(seen - metered, hasMissed)}</dd><dd>${isUnknown ? "" : most}</dd></div>
   </dl>`;
 }
 

@@ -180,6 +180,12 @@ describeOnEngines("the page of coverage", (engine) => {
     );
     assert.match(silent, /Its coverage is unknown\..*meter cloud privacy show/s);
     assert.doesNotMatch(silent, /100%|nothing was missed|all with usage/);
+    // Planted: a filter by kind showed no calls, and that nothing was missed.
+    for (const query of ["kind=metered", "kind=lost", "kind.not=lost"]) {
+      const page = await read(`/coverage?period=7d&${query}`, person, other);
+      assert.match(page, /How many calls of these kinds there were is unknown/, query);
+      assert.doesNotMatch(page, /0 calls|nothing was missed|<dd class="value">0</, query);
+    }
     const overview = await read("?period=7d", person, other);
     assert.match(overview, /<dd>unknown for 1 machine<\/dd>/);
     assert.match(overview, /The coverage of 1 machine is unknown\. <a href/);
@@ -288,6 +294,28 @@ describeOnEngines("the page of coverage", (engine) => {
     assert.match(page, /12 calls to providers of these kinds\./);
     assert.match(page, /curl[^<]*kind=lost&amp;machine=[0-9a-f-]+&#39;/);
     assert.doesNotMatch(page, /unknown paths<\/summary>/);
+    // What a filter leaves out is not 0.
+    const figures = async (query: string) =>
+      [
+        ...(await read(`/coverage?period=7d&${query}`, person, other)).matchAll(
+          /<dd class="value ?">([^<]*)<\/dd><dd>([^<]*)</g,
+        ),
+      ].map(([, value, words]) => [value, words]);
+    assert.deepEqual(await figures("kind=metered"), [
+      ["–", "only known of all kinds"],
+      ["252", ""],
+      ["–", ""],
+    ]);
+    assert.deepEqual(await figures("kind=without_usage"), [
+      ["–", "only known of all kinds"],
+      ["–", ""],
+      ["–", ""],
+    ]);
+    assert.deepEqual(await figures("kind=dropped"), [
+      ["–", "only known of all kinds"],
+      ["–", ""],
+      ["0", ""],
+    ]);
   });
 
   it("is for members only", async () => {
