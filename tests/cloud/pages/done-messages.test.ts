@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { passDoneOn, takeDone, withDone } from "../../../cloud/pages/done-messages.ts";
+import type { TestPerson } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
 import { openTeamPages, PAGES_BASE, type PageVisitor, type TeamPages, visitPages } from "./pages.rig.ts";
 
@@ -37,9 +38,10 @@ describe("the codes of what a form did", () => {
 describeOnEngines("forms of a workspace", (engine) => {
   let pages: TeamPages;
   let admin: PageVisitor;
+  let person: TestPerson;
   before(async () => {
     pages = await openTeamPages(engine);
-    const person = await pages.rig.personIn(pages.workspace, "workspaceAdmin");
+    person = await pages.rig.personIn(pages.workspace, "workspaceAdmin");
     admin = visitPages(pages.app, pages.workspace, person, PAGES_BASE);
   });
   after(() => pages.rig.close());
@@ -60,6 +62,13 @@ describeOnEngines("forms of a workspace", (engine) => {
     const { rig, workspace, member } = pages;
     const machine = await rig.addMachine(workspace, "laptop");
     await rig.addKey(workspace, { userId: member.userId, machineId: machine });
+    const own = await rig.addMachine(workspace, "own");
+    // Only one's own machine can be given to another member.
+    await rig.db
+      .updateTable("machines")
+      .set({ user_id: person.userId })
+      .where("machine_id", "=", own)
+      .execute();
     const budget = {
       ...{ action: "create", name: "all", for: "workspace", amount: "$25", period: "month" },
       ...{ thresholds: "50", at_limit: "warn", reserve: "no", fail: "open", zone: "UTC" },
@@ -74,6 +83,11 @@ describeOnEngines("forms of a workspace", (engine) => {
       ["/settings", { action: "bodies", store: "yes" }, /answers that machines send are stored/],
       ["/settings", { action: "bodies", store: "no" }, /no prompt or answer is stored/],
       ["/machines", { action: "rename", id: machine, name: "new" }, /name of the machine is saved/],
+      [
+        "/machines",
+        { action: "give", id: own, user: member.userId },
+        /now used by the person that you chose/,
+      ],
       ["/machines", { action: "block", id: machine }, /machine is blocked/],
       ["/machines", { action: "unblock", id: machine }, /no longer blocked/],
       ["/budgets", budget, /budget is set/],
