@@ -4,12 +4,20 @@ import type { PriceBook } from "../core/pricing/price-book.ts";
 import type { RateRow } from "../core/pricing/rates.ts";
 import { compareOnModel, type ModelComparison } from "../core/pricing/savings/other-model.ts";
 import { TOKEN_SUMS } from "../core/pricing/view/usage-export.ts";
+import { DEFAULT_USAGE_QUERY, printUsageQuery, type UsageQuery } from "../core/pricing/view/usage-query.ts";
 import { sumsJson } from "../core/pricing/view/usage-sums.ts";
 import type { Millis } from "../core/values/time.ts";
+import type { ModelComparisonAnswer } from "../core/wire/model-comparison.ts";
 import type { UsageAnswer } from "../core/wire/usage.ts";
 import { type Columns, formatColumns } from "./page-file.ts";
 import type { UsageView } from "./usage-view.ts";
-import { createIsUsed, findModelLines, findOtherModel, type ModelLine } from "./views/model-lines.ts";
+import {
+  createIsUsed,
+  findModelLines,
+  findOtherModel,
+  MODELS_VIEW,
+  type ModelLine,
+} from "./views/model-lines.ts";
 import { MAX_UNUSED } from "./views/models.ts";
 
 /** What prices are read from. */
@@ -49,30 +57,48 @@ export function modelsFile({ book, now }: Prices, { own }: Pick<UsageView, "own"
   }
   const row = findOtherModel(as, book, now);
   if (row === null) return {};
-  const compare = (usage: UsageAnswer) => {
-    const lines = findModelLines(usage, book, now);
-    return {
-      lines,
-      ...compareOnModel(
-        lines.map(({ sums, row: own }) => ({ sums, isSame: own === row })),
-        row,
-      ),
-    };
-  };
   return {
     csv: (usage) => {
-      const { lines, models: compared } = compare(usage);
+      const { lines, models: compared } = compareLines(usage, { book, now }, row);
       const items = lines.map((line, n) => ({ line, compared: compared[n]!, row, usage }));
       return formatColumns(COMPARED, items);
     },
-    json: (usage) => {
-      const { lines, models: compared, known, costPicoUsd, otherPicoUsd } = compare(usage);
-      return {
-        ...{ query: usage.query, tz: usage.tz, period: usage.period, as: rateJson(row) },
-        models: lines.map((line, n) => comparedJson(line, compared[n]!)),
-        compared: { models: known, cost_pico_usd: `${costPicoUsd}`, estimate_pico_usd: `${otherPicoUsd}` },
-      };
-    },
+    json: (usage) => comparisonJson(usage, { book, now }, row),
+  };
+}
+
+function compareLines(usage: UsageAnswer, { book, now }: Prices, row: RateRow) {
+  const lines = findModelLines(usage, book, now);
+  return {
+    lines,
+    ...compareOnModel(
+      lines.map(({ sums, row: own }) => ({ sums, isSame: own === row })),
+      row,
+    ),
+  };
+}
+
+/** Returns the usage query whose answer is compared with another model. */
+export const comparedQuery = ({ period, tz, filters }: UsageQuery): UsageQuery => ({
+  ...DEFAULT_USAGE_QUERY,
+  ...MODELS_VIEW.defaults,
+  ...{ period, tz, filters },
+});
+
+/** Prints a comparison as the query string of a URL. */
+export const printComparison = ({ period, tz, filters }: UsageQuery, as: string): string =>
+  `${new URLSearchParams([
+    ...new URLSearchParams(printUsageQuery({ ...DEFAULT_USAGE_QUERY, period, tz, filters })),
+    ["as", as],
+  ])}`;
+
+/** Converts what the usage by model would have cost at the rates of another model to JSON. */
+export function comparisonJson(usage: UsageAnswer, prices: Prices, row: RateRow): ModelComparisonAnswer {
+  const { lines, models: compared, known, costPicoUsd, otherPicoUsd } = compareLines(usage, prices, row);
+  return {
+    ...{ query: usage.query, tz: usage.tz, period: usage.period, as: rateJson(row) },
+    models: lines.map((line, n) => comparedJson(line, compared[n]!)),
+    compared: { models: known, cost_pico_usd: `${costPicoUsd}`, estimate_pico_usd: `${otherPicoUsd}` },
   };
 }
 
@@ -107,7 +133,7 @@ const comparedJson = ({ provider, name, versions, sums }: ModelLine, compared: M
   estimate_pico_usd: compared.other.costPicoUsd?.toString() ?? null,
   difference_pico_usd: compared.differencePicoUsd?.toString() ?? null,
   unknown: compared.other.unknown,
-  assumed: compared.other.assumed,
+  assumed: [...compared.other.assumed],
 });
 
 const rate = (microUsd: number | null): string | null =>
@@ -127,4 +153,5 @@ const RATES: Columns<RateRow> = [
 ];
 
 /** The rates of a model in USD per million tokens. */
-const rateJson = (row: RateRow) => Object.fromEntries(RATES.map(([name, read]) => [name, read(row) ?? null]));
+const rateJson = (row: RateRow) =>
+  Object.fromEntries(RATES.map(([name, read]) => [name, read(row) ?? null])) as ModelComparisonAnswer["as"];

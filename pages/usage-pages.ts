@@ -15,7 +15,7 @@ import type { UsageAnswer } from "../core/wire/usage.ts";
 import { formatShortUsd } from "./formats.ts";
 import type { FramedPage } from "./frame.ts";
 import type { Html } from "./html.ts";
-import { modelsFile } from "./models-file.ts";
+import { modelsFile, printComparison } from "./models-file.ts";
 import { createPageFile, type FileFormat, fileFormatOf, type PageFile } from "./page-file.ts";
 import { UNREAD, UNREAD_COVERAGE } from "./page-parts.ts";
 import { pageHref } from "./page-place.ts";
@@ -31,7 +31,7 @@ import {
 } from "./usage-view.ts";
 import { renderExplore } from "./views/explore.ts";
 import { EXPLORE_VIEW, exploreForm, exploreQuery } from "./views/explore-view.ts";
-import { MODELS_VIEW } from "./views/model-lines.ts";
+import { findOtherModel, MODELS_VIEW } from "./views/model-lines.ts";
 import { renderModels } from "./views/models.ts";
 import { OVERVIEW_VIEW, type OverviewAnswer, renderOverview, showsBranches } from "./views/overview.ts";
 import { PROJECTS_VIEW, renderProjects } from "./views/projects.ts";
@@ -272,12 +272,24 @@ async function showExplore(host: UsageHost, parameters: URLSearchParams): Promis
 async function showModels(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
   const view = await viewOf(host, MODELS_VIEW, parameters);
   const query: UsageQuery = { ...view.query, by: "model", thenBy: "provider" };
-  const [result, book] = [await host.readUsage(query), await host.prices()];
+  const { models, as } = view.own;
   const { now } = host;
-  const exported = { ...USAGE, ...modelsFile({ book, now }, view) };
-  return await toPage(host, view, parameters, result, exported, (usage) => ({
+  const result = await host.readUsage(query);
+  // The file of the usage itself has no prices.
+  const isPriced = fileFormatOf(parameters) === null || models === "unused" || as !== undefined;
+  const book = isPriced ? await host.prices() : null;
+  const isCompared = as !== undefined && book !== null && findOtherModel(as, book, now) !== null;
+  const exported = {
+    ...USAGE,
+    ...(book !== null && modelsFile({ book, now }, view)),
+    ...(isCompared && { address: () => `/usage/comparison?${printComparison(query, as)}` }),
+  };
+  return await toPage(host, view, parameters, result, exported, async (usage) => ({
     heading: "Models and prices",
-    main: renderModels({ usage, book, now, links: linksOf(host, query) }, view),
+    main: renderModels(
+      { usage, book: book ?? (await host.prices()), now, links: linksOf(host, query) },
+      view,
+    ),
     hasChart: false,
     command: "meter pricing list",
     query,

@@ -35,6 +35,7 @@ import {
   limitsUploadSchema,
 } from "../../core/wire/limit-readings.ts";
 import { BATCH_MAX_BYTES, batchRequestSchema, batchResponseSchema } from "../../core/wire/metadata-batch.ts";
+import { comparisonQuerySchema, modelComparisonSchema } from "../../core/wire/model-comparison.ts";
 import { workspaceNowSchema } from "../../core/wire/now.ts";
 import {
   pairingDecisionSchema,
@@ -283,6 +284,15 @@ export const API_ROUTES = {
     inputReadBy: "handler",
     query: usageValuesQuerySchema,
     answers: { 200: usageValuesSchema },
+  },
+  "GET /v1/workspaces/:ws/usage/comparison": {
+    summary:
+      "Estimate what the models of a period would have cost at the prices of another one (`as`); takes the period, the zone and the filters of usage",
+    caller: "person",
+    workspace: {},
+    inputReadBy: "handler",
+    query: comparisonQuerySchema,
+    answers: { 200: modelComparisonSchema },
   },
   "GET /v1/workspaces/:ws/usage/forecast": {
     summary: "Estimate this month",

@@ -3,7 +3,9 @@ import { UNSUPPORTED_KEYS } from "../../core/pricing/savings/answer-savings.ts";
 import { usageCsv, usageMarkdown } from "../../core/pricing/view/usage-export.ts";
 import { parseUsageQuery, type UsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { USAGE_DIMENSIONS } from "../../core/wire/usage.ts";
+import { comparedQuery, comparisonJson } from "../../pages/models-file.ts";
 import type { UsageResult } from "../../pages/usage-host.ts";
+import { EXPECTED_MODEL, findOtherModel } from "../../pages/views/model-lines.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { problem } from "./problem.ts";
 import { readSavingsAnswer, readUsageAnswer, readUsageForecast, readUsageValues } from "./read-usage.ts";
@@ -19,6 +21,7 @@ export function createUsageRoutes(ports: ApiPorts): Hono {
   const routes = new Hono();
   routes.get("/", (context) => getUsage(ports, context));
   routes.get("/values", (context) => getValues(ports, context));
+  routes.get("/comparison", (context) => getComparison(ports, context));
   routes.get("/forecast", (context) => getForecast(ports, context));
   return routes;
 }
@@ -73,6 +76,20 @@ async function getValues(ports: ApiPorts, context: Context): Promise<Response> {
   }
   const text = (context.req.query("q") ?? "").slice(0, MAX_SEARCH);
   return json(context, await readUsageValues(ports, query, dimension, text));
+}
+
+/** Answers with what the period's models would have cost on another one. It uses the period, the zone and the filters of the query. */
+async function getComparison(ports: ApiPorts, context: Context): Promise<Response> {
+  const query = readQuery(context, "as");
+  if (query instanceof Response) return query;
+  const unused = [...UNSUPPORTED_KEYS, "bucket"].find((key) => context.req.query(key) !== undefined);
+  if (unused !== undefined)
+    return refuse(context, { code: "invalid_query", detail: `${unused}: There is no such parameter.` });
+  const prices = { book: ports.prices(), now: ports.clock.now() };
+  const row = findOtherModel(context.req.query("as"), prices.book, prices.now);
+  if (row === null) return refuse(context, { code: "invalid_query", detail: `as: ${EXPECTED_MODEL}` });
+  const result = await readUsageAnswer(ports, comparedQuery(query));
+  return result.ok ? context.json(comparisonJson(result.value, prices, row)) : refuse(context, result);
 }
 
 async function getForecast(ports: ApiPorts, context: Context): Promise<Response> {

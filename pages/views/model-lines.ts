@@ -69,6 +69,9 @@ export function findOtherModel(name: string | undefined, book: PriceBook, at: Mi
   return listed === null ? null : book.find({ ...listed, requestedModel: null, at });
 }
 
+/** What the name of that model must be. */
+export const EXPECTED_MODEL = "Expected a model with a price, such as anthropic/claude-sonnet-4-5.";
+
 /** Whether a model of a price list is that of one of the lines. */
 export function createIsUsed(lines: readonly ModelLine[]): (model: ListedModel) => boolean {
   const used = new Set(lines.flatMap(({ row }) => (row === null ? [] : [nameOf(row)])));

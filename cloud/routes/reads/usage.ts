@@ -3,6 +3,8 @@ import { UNSUPPORTED_KEYS } from "../../../core/pricing/savings/answer-savings.t
 import { usageCsv, usageMarkdown } from "../../../core/pricing/view/usage-export.ts";
 import { parseUsageQuery, type UsageQuery } from "../../../core/pricing/view/usage-query.ts";
 import { USAGE_DIMENSIONS } from "../../../core/wire/usage.ts";
+import { comparedQuery, comparisonJson } from "../../../pages/models-file.ts";
+import { EXPECTED_MODEL, findOtherModel } from "../../../pages/views/model-lines.ts";
 import { problem } from "../../http/problem.ts";
 import type { OrRefusal } from "../../http/read-payload.ts";
 import { isCloudDimension } from "../../store/reads/usage-sources.ts";
@@ -46,6 +48,19 @@ export const usageHandlers = {
     const text = (context.req.query("q") ?? "").slice(0, MAX_SEARCH);
     const values = await readUsageValues(parts, workspace, query.value, dimension, text);
     return values.ok ? answer(200, values.value) : refuseQuery(values);
+  },
+
+  "GET /v1/workspaces/:ws/usage/comparison": async ({ parts, workspace, context, answer }) => {
+    const query = readQuery(context, "as");
+    if (!query.ok) return query.refusal;
+    const unused = [...UNSUPPORTED_KEYS, "bucket"].find((key) => context.req.query(key) !== undefined);
+    if (unused !== undefined) return refuse(unused, "There is no such parameter.");
+    const { book } = await parts.rates.current();
+    const now = parts.clock.now();
+    const row = findOtherModel(context.req.query("as"), book, now);
+    if (row === null) return refuse("as", EXPECTED_MODEL);
+    const usage = await readUsageAnswer(parts, workspace, comparedQuery(query.value), "none");
+    return usage.ok ? answer(200, comparisonJson(usage.value, { book, now }, row)) : refuseQuery(usage);
   },
 
   "GET /v1/workspaces/:ws/usage/forecast": async ({ parts, workspace, context, answer }) => {

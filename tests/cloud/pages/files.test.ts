@@ -77,6 +77,16 @@ describeOnEngines("the files of pages", (engine) => {
       assert.match(await read(page), /data-copy="curl -H &quot;Authorization/);
     });
 
+  it("has the comparison of models as the API does, which the page names", async () => {
+    const as = "as=anthropic%2Fclaude-sonnet-4-5";
+    const path = `/v1/workspaces/${workspace.id}/usage/comparison?${as}`;
+    const answer = await json(rig.call("GET", `${path}&tz=UTC`, admin.token));
+    assert.deepEqual(await json(get(`/models?${as}&format=json`)), answer);
+    assert.ok((await read(`/models?${as}`)).includes(path));
+    for (const query of ["", "?as=x/none", `?${as}&by=project`])
+      assert.equal((await rig.call("GET", `${path.split("?")[0]}${query}`, admin.token)).status, 422, query);
+  });
+
   it("has a request as the API does, with the calculation of its cost and without its prompt", async () => {
     const { items } = await json(rig.call("GET", `/v1/workspaces/${workspace.id}/traces`, admin.token));
     const page = `/requests/${(items as { request_id: string }[])[0]?.request_id}`;

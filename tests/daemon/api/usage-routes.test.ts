@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { type ModelComparisonAnswer, modelComparisonSchema } from "../../../core/wire/model-comparison.ts";
 import { parseWire } from "../../../core/wire/parse.ts";
 import {
   type UsageAnswer,
@@ -173,5 +174,50 @@ describe("GET /v1/usage/forecast", () => {
       assert.ok(BigInt(forecast.estimate?.expected ?? 0) >= 1_000n);
       const plan = await read<UsageForecast>(rig, `${path}&billing=plan&metric=plan_usage`);
       assert.deepEqual([plan.to_date, plan.days, plan.estimate], ["1000", 0, null]);
+    }));
+});
+
+describe("GET /v1/usage/comparison", () => {
+  const AS = "as=anthropic/claude-haiku-4-5";
+
+  it("estimates what the period would have cost on another model, as the page and its file state it", () =>
+    withUsage(async (rig) => {
+      const answer = await read<ModelComparisonAnswer>(rig, `/v1/usage/comparison?${AS}`);
+      assert.deepEqual(parseWire(modelComparisonSchema, answer), { ok: true, value: answer });
+      assert.deepEqual([answer.as.provider, answer.as.model], ["anthropic", "claude-haiku-4-5"]);
+      assert.ok(answer.models.length > 0 && answer.compared.models > 0);
+      assert.deepEqual(await read(rig, `/models?${AS}&format=json`), answer);
+      const page = await (await rig.ask(`/models?${AS}`)).text();
+      assert.match(page, /\/v1\/usage\/comparison\?as=anthropic%2Fclaude-haiku-4-5/);
+      const filtered = await read<ModelComparisonAnswer>(rig, `/v1/usage/comparison?${AS}&project=none-such`);
+      assert.deepEqual([filtered.models, filtered.compared.models], [[], 0]);
+    }));
+
+  it("refuses a model without a price, and what a comparison has not", () =>
+    withUsage(async (rig) => {
+      for (const query of ["", "?as=", "?as=gpt", "?as=x/none", `?${AS}&by=project`, `?${AS}&bucket=day`]) {
+        const answer = await rig.ask(`/v1/usage/comparison${query}`);
+        assert.equal(answer.status, 400, query);
+        assert.match(
+          await answer.text(),
+          query.includes("&") ? /There is no such parameter/ : /model with a price/,
+        );
+      }
+    }));
+
+  it("loads no prices for a file of the usage itself", () =>
+    withUsage(async (rig) => {
+      const { prices } = rig.ports;
+      let loaded = 0;
+      Object.assign(rig.ports, {
+        prices: () => {
+          loaded += 1;
+          return prices();
+        },
+      });
+      assert.equal((await rig.ask("/models?format=csv")).status, 200);
+      assert.equal(loaded, 0);
+      assert.equal((await rig.ask(`/models?format=csv&${AS}`)).status, 200);
+      assert.equal(loaded, 1);
     }));
 });
