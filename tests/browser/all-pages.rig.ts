@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { gzipSync } from "node:zlib";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { FORM_STYLE, KIT_SCRIPT, KIT_STYLE } from "../../pages/client-files.data.ts";
 import { axeViews, findBarriers } from "./barriers.rig.ts";
 import { BROWSER_PATIENCE_MS, launchChromium } from "./chromium.rig.ts";
@@ -25,6 +25,31 @@ const gzip = (text: string | Buffer) => gzipSync(text).length;
 /** Whether the page is no wider than the window. Tables may scroll within their own frame. */
 const FITS = "document.documentElement.scrollWidth <= innerWidth";
 
+/** Resolves once a page is parsed and styled, even if its script is still loading. */
+const IS_STYLED = `(async () => {
+  if (document.readyState === "loading")
+    await new Promise((resolve) => document.addEventListener("readystatechange", resolve, { once: true }));
+  for (const link of document.querySelectorAll("link[rel=stylesheet]"))
+    if (link.sheet === null) await new Promise((resolve) => link.addEventListener("load", resolve));
+})()`;
+
+/** Records where the focus is after each key: its element, whether it and its outline can be seen, and its name. */
+const WATCH_FOCUS = `window.stops = [];
+addEventListener("keyup", () => {
+  const each = document.activeElement;
+  if (each === document.body) return void window.stops.push([-1, true, true, "body"]);
+  const box = each.getBoundingClientRect();
+  const style = getComputedStyle(each);
+  const isSeen = box.width > 0 && box.height > 0 && box.bottom > 0 && box.top < innerHeight;
+  const hasOutline = each.type === "date" || style.outlineStyle !== "none" || style.boxShadow !== "none";
+  const name = each.getAttribute("aria-label") ?? each.labels?.[0]?.innerText ?? each.innerText;
+  window.stops.push([[...document.querySelectorAll("*")].indexOf(each), isSeen, hasOutline, name.trim()]);
+}, true)`;
+
+const COUNT_CONTROLS = `[...document.querySelectorAll("a[href], button, select, input:not([type=hidden]), textarea, summary, [tabindex='0']")]
+  .filter((each) => each.checkVisibility({ visibilityProperty: true }) && each.tabIndex >= 0).length`;
+
+/** What the tests check of a page, which is opened once for all of them. */
 interface PageContent {
   readonly where: string;
   /** The document as it was sent. */
@@ -32,6 +57,86 @@ interface PageContent {
   /** The number of elements that only a hostile name could have made. */
   readonly foreign: number;
   readonly text: string;
+  readonly faults: {
+    /** What the browser wrote to its console, and dialogs. */
+    readonly console: readonly string[];
+    readonly withoutScript: readonly string[];
+    readonly withScript: readonly string[];
+    readonly keyboard: readonly string[];
+    readonly opened: readonly string[];
+  };
+}
+
+/** Returns the faults of a page in each view. */
+async function findFaults(page: Page, hasScript: boolean): Promise<string[]> {
+  const faults: string[] = [];
+  for (const { width, colorScheme, rules } of axeViews(hasScript)) {
+    await page.emulateMedia({ colorScheme });
+    if (page.viewportSize()?.width !== width) await page.setViewportSize({ width, height: 900 });
+    const at = `${width}, ${colorScheme}`;
+    const [fits, found] = (await page.evaluate(`[${FITS}, ${FIND_FAULTS}]`)) as [boolean, string[]];
+    if (!fits) faults.push(`${at}: sideways scroll`);
+    for (const fault of found) faults.push(`${at}: ${fault}`);
+    if (rules === null) continue;
+    for (const barrier of await findBarriers(page, rules)) faults.push(`${at}: ${barrier}`);
+  }
+  return faults;
+}
+
+/** Returns the faults of a page with everything opened, at 200 % text, in forced colours, and from right to left. */
+async function findFaultsOpened(page: Page): Promise<string[]> {
+  const faults: string[] = [];
+  const fits = async (at: string) => {
+    if ((await page.evaluate(FITS)) !== true) faults.push(`${at}: sideways scroll`);
+  };
+  await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    await fits(`open, ${width}`);
+  }
+  // At 200 %, a window of 1280 pixels leaves 640 for the page.
+  await page.setViewportSize({ width: 640, height: 450 });
+  await fits("200 %");
+  for (const fault of await findLayoutFaults(page)) faults.push(`200 %: ${fault}`);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.evaluate("document.documentElement.dir = 'rtl'");
+  await fits("rtl");
+  await page.evaluate("document.documentElement.dir = 'ltr'");
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.emulateMedia({ forcedColors: "active", reducedMotion: "reduce" });
+  for (const barrier of await findBarriers(page)) faults.push(`forced colours: ${barrier}`);
+  const moving = "document.getAnimations().filter((each) => each.playState === 'running').length";
+  if ((await page.evaluate(moving)) !== 0) faults.push("reduced motion: something moves");
+  await page.emulateMedia({ forcedColors: null, reducedMotion: null });
+  return faults;
+}
+
+/** Presses Tab until each control had the focus, and returns the faults on the way. */
+async function findKeyboardFaults(page: Page): Promise<string[]> {
+  const faults: string[] = [];
+  const controls = (await page.evaluate(COUNT_CONTROLS)) as number;
+  await page.evaluate(WATCH_FOCUS);
+  const reached = new Set<number>();
+  let [last, stays, presses] = [-1, 0, 0];
+  // Between the last control and the first one, the focus is on the browser itself. A date field has a few stops.
+  while (reached.size < controls && presses < controls + 20) {
+    // So many are needed at least.
+    const next = Math.min(controls - reached.size, controls + 20 - presses);
+    for (let press = 0; press < next; press += 1) await page.keyboard.press("Tab");
+    presses += next;
+    const stops = (await page.evaluate("window.stops.splice(0)")) as [number, boolean, boolean, string][];
+    if (stops.length !== next) faults.push(`${next} presses of Tab made ${stops.length} stops`);
+    for (const [index, isSeen, hasOutline, name] of stops) {
+      if (!isSeen || !hasOutline) faults.push(`${name} has no visible focus`);
+      if (name === "") faults.push("a control has no name");
+      if (index >= 0) reached.add(index);
+      stays = index === last ? stays + 1 : 0;
+      last = index;
+      if (stays >= 5) return [...faults, `the focus stays on ${name}`];
+    }
+  }
+  if (reached.size !== controls) faults.push("some controls are not reached");
+  return faults;
 }
 
 /** Declares the tests of every page of a host. `names` are those of the design. */
@@ -52,33 +157,64 @@ export function testAllPages(
     await host?.close();
   });
 
-  /** Opens every page. The console must stay empty. */
-  async function visitAll(
-    options: BrowserContextOptions & { readonly withoutScript?: boolean },
-    visit: (page: Page, where: string, body: Buffer) => Promise<void>,
-  ): Promise<void> {
-    const context = await host.open(browser, options);
+  const readPages = async (): Promise<PageContent[]> => {
+    const context = await host.open(browser);
     context.setDefaultTimeout(BROWSER_PATIENCE_MS);
     const page = await context.newPage();
-    // As if scripts were off, and yet the checks can run.
-    if (options.withoutScript === true)
-      await page.route("**/assets/kit.*.js", (route) =>
-        route.fulfill({ body: "", contentType: "text/javascript" }),
-      );
-    const complaints: string[] = [];
+    // The script of a page waits until the page was checked without it.
+    let runScript = () => {};
+    let scriptMayRun = Promise.resolve();
+    await page.route("**/assets/kit.*.js", async (route) => {
+      await scriptMayRun;
+      await route.continue();
+    });
+    let complaints: string[] = [];
     page.on("console", (message) => complaints.push(message.text()));
     page.on("pageerror", (error) => complaints.push(error.message));
     page.on("dialog", (dialog) => {
       complaints.push(`dialog ${dialog.message()}`);
       void dialog.dismiss();
     });
+    const found: PageContent[] = [];
     for (const [name, path] of pages) {
-      const answer = await page.goto(host.origin + path);
+      scriptMayRun = new Promise((resolve) => {
+        runScript = resolve;
+      });
+      const answer = await page.goto(host.origin + path, { waitUntil: "commit" });
       assert.equal(answer?.status(), 200, path);
-      await visit(page, `${host.name} ${name}`, (await answer?.body()) ?? Buffer.alloc(0));
-      assert.deepEqual(complaints, [], `${host.name} ${name}`);
+      await page.evaluate(IS_STYLED);
+      assert.equal(await page.locator("[data-script]:not([hidden])").count(), 0, `${path}: its script runs`);
+      const withoutScript = await findFaults(page, false);
+      runScript();
+      await page.waitForLoadState();
+      const foreign = await page.locator("main img, main script").count();
+      const text = (await page.locator("main").textContent()) ?? "";
+      const withScript = await findFaults(page, true);
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await page.emulateMedia({ colorScheme: "light" });
+      const keyboard = await findKeyboardFaults(page);
+      await page.evaluate("document.activeElement.blur(); scrollTo(0, 0)");
+      const opened = await findFaultsOpened(page);
+      const faults = { console: complaints, withoutScript, withScript, keyboard, opened };
+      found.push({ where: `${host.name} ${name}`, body: await answer.body(), foreign, text, faults });
+      complaints = [];
     }
     await context.close();
+    return found;
+  };
+
+  let contents: Promise<PageContent[]> | null = null;
+  const read = (): Promise<PageContent[]> => {
+    contents ??= readPages();
+    return contents;
+  };
+
+  /** Asserts that no page has faults of a kind, and that the console stayed empty. */
+  async function assertNone(kind: keyof PageContent["faults"]): Promise<void> {
+    for (const { where, faults } of await read()) {
+      assert.deepEqual(faults[kind], [], where);
+      assert.deepEqual(faults.console, [], where);
+    }
   }
 
   it("are at least those of the design", () => {
@@ -86,59 +222,15 @@ export function testAllPages(
     for (const name of names) assert.ok(listed.includes(name), name);
   });
 
-  for (const withoutScript of [false, true])
-    it(`pass axe, never scroll sideways, and cover or cut off no text, at any width, light or dark, ${withoutScript ? "without" : "with"} scripts`, () =>
-      visitAll({ withoutScript }, async (page, where) => {
-        const faults: string[] = [];
-        for (const { width, colorScheme, rules } of axeViews(!withoutScript)) {
-          await page.emulateMedia({ colorScheme });
-          if (page.viewportSize()?.width !== width) await page.setViewportSize({ width, height: 900 });
-          const at = `${where}, ${width}, ${colorScheme}`;
-          const [fits, found] = (await page.evaluate(`[${FITS}, ${FIND_FAULTS}]`)) as [boolean, string[]];
-          if (!fits) faults.push(`${at}: sideways scroll`);
-          for (const fault of found) faults.push(`${at}: ${fault}`);
-          if (rules === null) continue;
-          for (const barrier of await findBarriers(page, rules)) faults.push(`${at}: ${barrier}`);
-        }
-        assert.deepEqual(faults, []);
-      }));
+  for (const kind of ["withScript", "withoutScript"] as const)
+    it(`pass axe, never scroll sideways, and cover or cut off no text, at any width, light or dark, ${kind === "withoutScript" ? "without" : "with"} scripts`, () =>
+      assertNone(kind));
 
   it("fit with everything opened, at 200 % text, in forced colours, and from right to left", () =>
-    visitAll({}, async (page, where) => {
-      await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
-      for (const width of WIDTHS) {
-        await page.setViewportSize({ width, height: 900 });
-        assert.equal(await page.evaluate(FITS), true, `${where}, open, ${width}`);
-      }
-      // At 200 %, a window of 1280 pixels leaves 640 for the page.
-      await page.setViewportSize({ width: 640, height: 450 });
-      assert.equal(await page.evaluate(FITS), true, `${where}, 200 %`);
-      assert.deepEqual(await findLayoutFaults(page), [], `${where}, 200 %`);
-      await page.setViewportSize({ width: 390, height: 844 });
-      await page.evaluate("document.documentElement.dir = 'rtl'");
-      assert.equal(await page.evaluate(FITS), true, `${where}, rtl`);
-      await page.evaluate("document.documentElement.dir = 'ltr'");
-      await page.setViewportSize({ width: 1440, height: 900 });
-      await page.emulateMedia({ forcedColors: "active", reducedMotion: "reduce" });
-      assert.deepEqual(await findBarriers(page), [], `${where}, forced colours`);
-      const moving = "document.getAnimations().filter((each) => each.playState === 'running').length";
-      assert.equal(await page.evaluate(moving), 0, `${where}, reduced motion`);
-    }));
-
-  /** What two tests check. Every page is opened once for both. */
-  let contents: Promise<PageContent[]> | null = null;
-  const readContents = async (): Promise<PageContent[]> => {
-    const found: PageContent[] = [];
-    await visitAll({}, async (page, where, body) => {
-      const foreign = await page.locator("main img, main script").count();
-      found.push({ where, body, foreign, text: (await page.locator("main").textContent()) ?? "" });
-    });
-    return found;
-  };
+    assertNone("opened"));
 
   it("show hostile names as text", async () => {
-    contents ??= readContents();
-    for (const { where, foreign, text } of await contents) {
+    for (const { where, foreign, text } of await read()) {
       assert.equal(foreign, 0, where);
       if (["local requests", "cloud requests", "local projects", "cloud explore"].includes(where))
         assert.ok(text.includes(HOSTILE), where);
@@ -150,8 +242,7 @@ export function testAllPages(
     assert.ok(gzip(KIT_STYLE.text) <= 6 * 1024, `kit.css ${gzip(KIT_STYLE.text)}`);
     const files = gzip(KIT_SCRIPT.text) + gzip(KIT_STYLE.text) + gzip(FORM_STYLE.text);
     const large: string[] = [];
-    contents ??= readContents();
-    for (const { where, body } of await contents) {
+    for (const { where, body } of await read()) {
       const bytes = gzip(body) + files;
       assert.ok(bytes <= MAX_BYTES, `${where}: ${bytes}`);
       if (bytes > USUAL_BYTES) large.push(`${where}: ${bytes}`);
@@ -160,33 +251,5 @@ export function testAllPages(
   });
 
   it("have controls that Tab reaches, all of them, each with a name and a visible focus, and no trap", () =>
-    visitAll({ viewport: { width: 1440, height: 900 } }, async (page, where) => {
-      const controls = (await page.evaluate(
-        `[...document.querySelectorAll("a[href], button, select, input:not([type=hidden]), textarea, summary, [tabindex='0']")]
-          .filter((each) => each.checkVisibility({ visibilityProperty: true }) && each.tabIndex >= 0).length`,
-      )) as number;
-      const reached = new Set<number>();
-      let [last, stays] = [-1, 0];
-      // Between the last control and the first one, the focus is on the browser itself. A date field has a few stops.
-      for (let presses = 0; reached.size < controls && presses < controls + 20; presses += 1) {
-        await page.keyboard.press("Tab");
-        const [index, isSeen, hasOutline, name] = (await page.evaluate(`(() => {
-          const each = document.activeElement;
-          if (each === document.body) return [-1, true, true, "body"];
-          const box = each.getBoundingClientRect();
-          const style = getComputedStyle(each);
-          const isSeen = box.width > 0 && box.height > 0 && box.bottom > 0 && box.top < innerHeight;
-          const hasOutline = each.type === "date" || style.outlineStyle !== "none" || style.boxShadow !== "none";
-          const name = each.getAttribute("aria-label") ?? each.labels?.[0]?.innerText ?? each.innerText;
-          return [[...document.querySelectorAll("*")].indexOf(each), isSeen, hasOutline, name.trim()];
-        })()`)) as [number, boolean, boolean, string];
-        assert.ok(isSeen && hasOutline, `${where}: ${name} has no visible focus`);
-        assert.notEqual(name, "", `${where}: a control has no name`);
-        if (index >= 0) reached.add(index);
-        stays = index === last ? stays + 1 : 0;
-        last = index;
-        assert.ok(stays < 5, `${where}: the focus stays on ${name}`);
-      }
-      assert.equal(reached.size, controls, `${where}: some controls are not reached`);
-    }));
+    assertNone("keyboard"));
 }
