@@ -68,21 +68,13 @@ const SEPARATE = [
 
 /** The longest files that are not bundled, longest first. If one of them came last, the other processors would be idle. */
 const FIRST = [
-  ...["browser/all-pages-cloud", "browser/all-pages-local", "end-to-end/demo", "browser/local-page"],
-  ...["end-to-end/canary", "cloud/pages/hostile", "end-to-end/cloud-chaos"],
-  ...[
-    "cli/meter-cloud/processes",
-    "end-to-end/cloud-scripted",
-    "cli/commands/doctor/doctor",
-    "cloud/purge/purge",
-  ],
-  ...["cloud/matrix", "tools/add-a-column", "cli/commands/lifecycle", "cloud/pages/people-browser"],
-  ...[
-    "end-to-end/cloud-real",
-    "end-to-end/attribution",
-    "end-to-end/faults-machine",
-    "browser/loopback-attacks",
-  ],
+  ...["browser/all-pages-cloud", "browser/all-pages-local", "end-to-end/demo", "end-to-end/restore"],
+  ...["browser/local-page", "end-to-end/canary", "cloud/pages/hostile", "end-to-end/power-loss"],
+  ...["end-to-end/cloud-scripted", "end-to-end/cloud-chaos", "cli/commands/doctor/doctor"],
+  ...["cli/meter-cloud/processes", "cloud/purge/purge", "cloud/matrix", "tools/add-a-column"],
+  ...["cli/commands/lifecycle", "cloud/pages/people-browser", "end-to-end/cloud-real"],
+  ...["end-to-end/attribution", "end-to-end/faults-machine", "browser/loopback-attacks"],
+  ...["fleet-budgets", "faults-database", "faults-disk", "kills"].map((name) => `end-to-end/${name}`),
 ].map((name) => `tests/${name}.test.ts`);
 
 /** Bundled files that load a module with a top-level `await`, which `require` refuses. They have no hooks outside their suites. */
