@@ -25,6 +25,21 @@ export function treeCpuMs(root: number): number {
   return [...parents.keys()].filter(isInTree).reduce((sum, id) => sum + runMs(id) + endedChildrenMs(id), 0);
 }
 
+/** The CPU time of a piece of work in milliseconds: of this process, and of another one with all that it started. */
+export interface MeasuredCpu {
+  readonly own: number;
+  readonly tree: number;
+}
+
+/** Measures a piece of work. What reading the other processes takes (4 ms with 200 of them) is left out. */
+export async function measureCpu(root: number, work: () => Promise<unknown>): Promise<MeasuredCpu> {
+  const treeBefore = treeCpuMs(root);
+  const ownBefore = ownCpuMs();
+  await work();
+  const own = ownCpuMs() - ownBefore;
+  return { own, tree: treeCpuMs(root) - treeBefore };
+}
+
 /** The fields of `/proc/<id>/stat` after the name; null if the process has ended. */
 function statOf(id: number | string): readonly string[] | null {
   try {

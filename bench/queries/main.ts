@@ -25,7 +25,7 @@ import { migrateCloud } from "../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
 import { BRANCH_KEY, contributions, ROLLUP_KEY, ROLLUP_SUMS, USAGE_SUMS } from "../../cloud/store/rollups.ts";
 import { missingPostgres, startPostgres } from "../../tests/cloud/kit/postgres-server.ts";
-import { machineFactor, median, ownCpuMs, treeCpuMs } from "../cpu-time.ts";
+import { machineFactor, measureCpu, median } from "../cpu-time.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -265,10 +265,12 @@ async function compare(
   for (let round = -WARM_UP; round < rounds; round += 1) {
     for (const [at, { query, total }] of contenders.entries()) {
       const isLargest = at === contenders.length - 1;
-      const before = isLargest ? ownCpuMs() + treeCpuMs(postgres) : 0;
-      const { ms, counted } = await query(path);
+      let [ms, counted] = [0, 0];
+      const { own, tree } = await measureCpu(postgres, async () => {
+        ({ ms, counted } = await query(path));
+      });
       if (round >= 0) latencies[at]?.push(ms);
-      if (round >= 0 && isLargest) cpuMs.push(ownCpuMs() + treeCpuMs(postgres) - before);
+      if (round >= 0 && isLargest) cpuMs.push(own + tree);
       // The year lacks its first minute.
       if (path.startsWith("overview?") && Math.abs(counted - total) > 1 + total / 100_000)
         throw new Error(`the year has ${counted} of ${total} requests`);
@@ -326,10 +328,8 @@ async function measurePages({ open }: Contender, postgres: number): Promise<void
   for (const [path, mostMs] of PAGES) {
     const figures: { total: number; database: number }[] = [];
     for (let round = -2; round < PAGE_ROUNDS; round += 1) {
-      const before = [ownCpuMs(), treeCpuMs(postgres)] as const;
-      await open(path);
-      const database = treeCpuMs(postgres) - before[1];
-      if (round >= 0) figures.push({ total: ownCpuMs() - before[0] + database, database });
+      const { own, tree: database } = await measureCpu(postgres, () => open(path));
+      if (round >= 0) figures.push({ total: own + database, database });
     }
     const total = median(figures.map((each) => each.total)) / factor;
     const database = median(figures.map((each) => each.database)) / factor;
