@@ -61,14 +61,14 @@ export const REPORTED_OF_ROLLUP = `${USAGE_SUMS.join(", ")}, 0 as blocked_reques
  */
 export const REPORTED_OF_REFUSED = `${USAGE_SUMS.map((sum) => `0 as ${sum}`).join(", ")}, 1 as blocked_requests`;
 
-/** SQL for the hour (UTC) of an instant, in a tenth of the time that `date_trunc()` takes with a zone. */
-const hourOf = (time: string): string =>
-  `date_bin(interval '1 hour', ${time}, timestamptz '0001-01-01 00:00:00+00')`;
+/** SQL for the beginning of the hour or day (UTC) of an instant, in a tenth of the time that `date_trunc()` takes with a zone. */
+export const beginningOf = (unit: "hour" | "day", time: string): string =>
+  `date_bin(interval '1 ${unit}', ${time}, timestamptz '0001-01-01 00:00:00+00')`;
 
 /** SQL for the time and the dimensions of a row of `requests` in a rollup. `texts` are further columns; an unknown text is empty. */
 export const rollupKeyOf = (
   texts: readonly string[] = [],
-  hour: string = hourOf("requested_at"),
+  hour: string = beginningOf("hour", "requested_at"),
 ): string => `${hour} as hour,
     coalesce(machine_id, '${NO_MACHINE}') as machine_id,
     user_id,
@@ -110,10 +110,12 @@ export function summedContributions(
   isOneHour = false,
 ): string {
   const key = ["machine_id", "user_id", "project", "provider", "model", "billing_mode", ...texts].join(", ");
-  const [time, groups] = isOneHour ? ["min(requested_at)", key] : [hourOf("requested_at"), `1, ${key}`];
+  const [time, groups] = isOneHour
+    ? ["min(requested_at)", key]
+    : [beginningOf("hour", "requested_at"), `1, ${key}`];
   const summed = [...TOKEN_SUMS, "cost_pico_usd", "reported_cost_pico_usd"];
   return `select
-    ${rollupKeyOf(texts, isOneHour ? hourOf("time") : "time")},
+    ${rollupKeyOf(texts, isOneHour ? beginningOf("hour", "time") : "time")},
     ${sign} * requests as requests,
     ${sign} * failed_requests as failed_requests,
     ${sign} * unpriced_requests as unpriced_requests,

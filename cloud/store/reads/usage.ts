@@ -3,6 +3,7 @@ import type { Millis } from "../../../core/values/time.ts";
 import { formatCalendarDate, formatInstant } from "../../../core/wire/instant.ts";
 import type { UsageTotals } from "../../../core/wire/usage-totals.ts";
 import {
+  beginningOf,
   REPORTED_OF_REFUSED,
   REPORTED_OF_ROLLUP,
   REPORTED_SUMS,
@@ -165,7 +166,7 @@ function partsOf({
     sql.raw(
       `${time} as bucket, machine_id, user_id, project, provider, model, ${[...texts, sums].join(", ")}`,
     );
-  const hour = bucket === "hour" ? "hour::timestamptz" : "date_trunc('day', hour, 'UTC')";
+  const hour = bucket === "hour" ? "hour::timestamptz" : beginningOf("day", "hour");
   const ofHours = columns(hour);
   const ofDays = columns(
     "day::timestamp at time zone 'UTC'",
