@@ -1,15 +1,17 @@
 /**
  * `npm run check:statements [test files]`: runs the suites of the cloud on PostgreSQL, parses each statement that the store executes,
  * and checks it and its transaction against the rules of a cluster (`statement-rules.ts`). Fails if a statement breaks a rule and is not
- * listed below, or if no suite reaches a statement of the store.
+ * listed below, or if no suite reaches a statement of the store. If `npm test` has passed on exactly these files, its record is used,
+ * and no suite runs again.
  */
 import { spawnSync } from "node:child_process";
-import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { listStatementSites, storeFiles } from "./reached-statements.ts";
 import { loadParser } from "./statement-parser.ts";
+import { isRecordOf, RECORD_FOLDER, statementSuites } from "./statement-record.ts";
 import { checkStatement, checkTransaction, type Violation } from "./statement-rules.ts";
 
 /** Statements that may break a rule, each with the reason. */
@@ -43,37 +45,37 @@ const EXCEPTIONS: readonly (readonly [rule: Violation["rule"], statement: RegExp
   ["pulled_insert", /^insert into body_first_sightings\b/, "one row, for a body that came too early"],
 ];
 
-/** The suites that reach the store through routes, pages and jobs, and the suites of functions that only they call. */
-const SUITES = [
-  "tests/cloud/*.test.ts",
-  "tests/cloud/{purge,erasure,budgets,limits,summaries}/*.test.ts",
-  "tests/cloud/routes/**/*.test.ts",
-  "tests/cloud/store/{tasks,branch-sums,coverage-days,cost-seals,rates,seal-old-bodies}.test.ts",
-  "tests/cloud/pages/{sessions,audit,people-and-prompts,privacy-and-accounts,dashboard,coverage,pages}.test.ts",
-];
-
 const parse = await loadParser();
-const folder = mkdtempSync(join(tmpdir(), "meter-statements-"));
-const coverage = mkdtempSync(join(tmpdir(), "meter-reached-"));
+const named = process.argv.slice(2);
+const left = named.length === 0 && isRecordOf(RECORD_FOLDER);
+const folder = left ? RECORD_FOLDER : mkdtempSync(join(tmpdir(), "meter-statements-"));
 try {
-  const named = process.argv.slice(2);
-  const files = named.length > 0 ? named : SUITES.flatMap((pattern) => globSync(pattern));
-  const env = { ...process.env, METER_TEST_STATEMENTS: folder, NODE_V8_COVERAGE: coverage };
-  const { status } = spawnSync(process.execPath, ["--test", "--test-reporter=dot", ...files], {
-    env,
-    stdio: "inherit",
-  });
-  if (status !== 0) process.exitCode = 1;
-  const transactions = readdirSync(folder).flatMap((name) =>
-    readFileSync(join(folder, name), "utf8")
-      .trim()
-      .split("\n")
-      .map((line) => (JSON.parse(line) as string[]).map((text) => text.replace(/\s+/g, " ").trim())),
-  );
-  report(transactions, parse);
+  if (left) process.stdout.write("The statements that `npm test` recorded for this tree.\n");
+  else runSuites(named.length > 0 ? named : statementSuites());
+  report(readTransactions(), parse);
   if (named.length === 0) reportUnreached();
 } finally {
-  for (const each of [folder, coverage]) rmSync(each, { recursive: true, force: true });
+  if (!left) rmSync(folder, { recursive: true, force: true });
+}
+
+function runSuites(files: readonly string[]): void {
+  const env = { ...process.env, METER_TEST_STATEMENTS: folder, METER_TEST_ONLY_POSTGRES: "1" };
+  const words = [
+    "--import=./tools/record-statements.ts",
+    "--test",
+    // Node's own choice leaves one processor idle.
+    `--test-concurrency=${availableParallelism()}`,
+    "--test-reporter=dot",
+    ...files,
+  ];
+  if (spawnSync(process.execPath, words, { env, stdio: "inherit" }).status !== 0) process.exitCode = 1;
+}
+
+function readTransactions(): string[][] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".jsonl"))
+    .flatMap((name) => readFileSync(join(folder, name), "utf8").trim().split("\n"))
+    .map((line) => (JSON.parse(line) as string[]).map((text) => text.replace(/\s+/g, " ").trim()));
 }
 
 function report(
@@ -107,7 +109,7 @@ function report(
 }
 
 function reportUnreached(): void {
-  const sites = listStatementSites(storeFiles(), coverage);
+  const sites = listStatementSites(storeFiles(), folder);
   const unreached = sites.filter(({ isReached }) => !isReached);
   process.stdout.write(
     `${sites.length} places in the store send statements, ${unreached.length} were not reached.\n`,

@@ -1,6 +1,5 @@
 import { globSync, readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { join } from "node:path";
 
 /** A place in a source file that sends a statement. */
 export interface StatementSite {
@@ -10,51 +9,44 @@ export interface StatementSite {
   readonly isReached: boolean;
 }
 
-/** A part of a script and how often it ran, as V8 reports it. The ranges of a function are nested. */
-interface CoveredRange {
-  readonly startOffset: number;
-  readonly endOffset: number;
-  readonly count: number;
-}
+/** The ending of the files that list reached places. */
+export const REACHED_FILE = "reached";
 
-interface CoveredScript {
-  readonly url: string;
-  readonly functions: readonly { readonly ranges: readonly CoveredRange[] }[];
-}
+/** How the names of bundles of recorded suites start. */
+export const STATEMENT_BUNDLE = "statements-";
 
 /** The calls that send a statement, with Kysely. */
 const SENDS = /\.execute(?:TakeFirst|TakeFirstOrThrow|Query)?\(/g;
 
+const siteName = (file: string, offset: number) => `${file.replaceAll("\\", "/")}:${offset}`;
+
 /**
- * Lists the places in source files that send a statement, and whether a process reached them. `folder` is the one that
- * `NODE_V8_COVERAGE` named. Node replaces types with spaces, so the offsets are those of the source.
+ * Returns the text of a source file in which each call that sends a statement first calls `reachStatement()` with its place.
+ * That returns no arguments, so the call is the same.
  */
+export function markStatementSites(text: string, file: string): string {
+  return text.replaceAll(
+    SENDS,
+    (call, offset: number) =>
+      `${call}...globalThis.reachStatement(${JSON.stringify(siteName(file, offset))}),`,
+  );
+}
+
+/** Lists the places in source files that send a statement, and whether a process listed them in a file of the folder. */
 export function listStatementSites(files: readonly string[], folder: string): readonly StatementSite[] {
-  const scripts = new Map<string, CoveredScript[]>();
-  for (const name of readdirSync(folder)) {
-    const { result } = JSON.parse(readFileSync(join(folder, name), "utf8")) as { result: CoveredScript[] };
-    for (const script of result) scripts.set(script.url, [...(scripts.get(script.url) ?? []), script]);
-  }
+  const reached = new Set(
+    readdirSync(folder)
+      .filter((name) => name.endsWith(`.${REACHED_FILE}`))
+      .flatMap((name) => readFileSync(join(folder, name), "utf8").split("\n")),
+  );
   return files.flatMap((file) => {
     const text = readFileSync(file, "utf8");
-    const covered = scripts.get(pathToFileURL(resolve(file)).href) ?? [];
     return [...text.matchAll(SENDS)].map(({ index }) => ({
       file,
       line: text.slice(0, index).split("\n").length,
-      isReached: covered.some((script) => countAt(script, index) > 0),
+      isReached: reached.has(siteName(file, index)),
     }));
   });
-}
-
-/** Returns how often the code at an offset ran: the count of the smallest range around it. */
-function countAt({ functions }: CoveredScript, offset: number): number {
-  let smallest: CoveredRange | null = null;
-  for (const range of functions.flatMap(({ ranges }) => ranges)) {
-    if (range.startOffset > offset || range.endOffset <= offset) continue;
-    const size = range.endOffset - range.startOffset;
-    if (smallest === null || size <= smallest.endOffset - smallest.startOffset) smallest = range;
-  }
-  return smallest?.count ?? 0;
 }
 
 /** Lists the files of the store whose statements the servers run. The others need the role that owns the tables. */

@@ -36,7 +36,13 @@ run({
   files: positionals,
   concurrency: Number(values.concurrency),
   timeout: limitMs,
-  execArgv: ["--test-force-exit", "--import", new URL("untracked-promises.ts", import.meta.url).href],
+  execArgv: [
+    "--test-force-exit",
+    ...["untracked-promises.ts", "record-statements.ts"].flatMap((name) => [
+      "--import",
+      new URL(name, import.meta.url).href,
+    ]),
+  ],
   ...(values.names === undefined ? {} : { testNamePatterns: values.names }),
 })
   .on("test:fail", () => {

@@ -3,7 +3,6 @@
  * starting a process, its imports and its database. So files that start no processes run together in a few processes,
  * compiled code is cached, and one PostgreSQL serves all of them. To run a single file: `node --test FILE`.
  */
-import { createHash } from "node:crypto";
 import { globSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -13,16 +12,12 @@ import { migratedSnapshot, startMigrated } from "../tests/cloud/kit/engines.ts";
 import { missingPostgres } from "../tests/cloud/kit/postgres-server.ts";
 import { PROGRAMS_VARIABLE } from "../tests/end-to-end/program-file.rig.ts";
 import { findProgram, installPackages } from "./packages.ts";
+import { STATEMENT_BUNDLE } from "./reached-statements.ts";
 import { runCommand } from "./run-command.ts";
+import { RECORD_FOLDER, startRecord, statementSuites, TEST_CACHE } from "./statement-record.ts";
 import { writeTestProgram } from "./test-program.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-/** By checkout, because `node_modules` can be a link to another checkout's. */
-const cache = join(
-  root,
-  "node_modules/.cache/meter-tests",
-  createHash("sha256").update(root).digest("hex").slice(0, 8),
-);
 const MINUTE_MS = 60_000;
 
 /** Number of test files that run at a time: twice the processors of a small machine, because many files mostly wait. */
@@ -120,6 +115,7 @@ const awaiting = new Set(find(AWAITING));
 const units = find(UNITS).filter((file) => !separate.has(file));
 const databaseTests = find(DATABASE_TESTS).filter((file) => !separate.has(file));
 const longer = new Set([...separate, ...units, ...databaseTests]);
+const recorded = new Set(statementSuites());
 const short = find(SHORT).filter((file) => !longer.has(file));
 
 const { values: options } = parseArgs({
@@ -138,7 +134,7 @@ async function run(): Promise<string | null> {
   if (options.quick) return await runAll([[nodeTest(2, bundle("units", units, 2)), 5]]);
   if (options.runtime === "node") {
     installPackages("examples/demo", "tools/build");
-    const programs = writeTestProgram(root, join(cache, "programs"));
+    const programs = writeTestProgram(root, join(TEST_CACHE, "programs"));
     if (programs !== null) process.env[PROGRAMS_VARIABLE] = programs;
   } else {
     installPackages("examples/demo", "tools/checks");
@@ -147,8 +143,7 @@ async function run(): Promise<string | null> {
   await migratedSnapshot();
   if (server !== null) process.env.METER_TEST_POSTGRES_PORT = new URL(server.url("postgres")).port;
   try {
-    if (options.runtime === "node")
-      return await runAll([[nodeTest(CONCURRENCY, allNodeTests()), RUN_MINUTES]]);
+    if (options.runtime === "node") return await runOnNode(server !== null);
     if (options.runtime === "deno") return await runAll(denoCommands());
     if (options.runtime === "bun") return await runAll(bunCommands());
     throw new RangeError(`unknown runtime: ${options.runtime}`);
@@ -157,9 +152,18 @@ async function run(): Promise<string | null> {
   }
 }
 
+/** Runs all tests on Node. If they pass on PostgreSQL, leaves the record of the cloud's statements for `check:statements`. */
+async function runOnNode(isOnPostgres: boolean): Promise<string | null> {
+  const finish = startRecord(RECORD_FOLDER);
+  process.env.METER_TEST_STATEMENTS = RECORD_FOLDER;
+  const failure = await runAll([[nodeTest(CONCURRENCY, allNodeTests()), RUN_MINUTES]]);
+  if (failure === null && isOnPostgres) finish();
+  return failure;
+}
+
 /** Runs commands one after another, each with a limit in minutes. Returns the first failure, or null. */
 async function runAll(commands: readonly (readonly [command: string, minutes: number])[]) {
-  const env = { NODE_COMPILE_CACHE: join(cache, "compiled") };
+  const env = { NODE_COMPILE_CACHE: join(TEST_CACHE, "compiled") };
   for (const [command, minutes] of commands) {
     const { reason } = await runCommand(command, minutes * MINUTE_MS, env);
     if (reason !== null) return `failed: ${reason}`;
@@ -178,7 +182,16 @@ function allNodeTests(): string[] {
   const others = find(["tests/**/*.test.ts"]).filter((file) => !bundled.has(file) && !FIRST.includes(file));
   const bundles = [
     ...bundle("units", units, 2),
-    ...bundle("database", databaseTests, 4),
+    ...bundle(
+      STATEMENT_BUNDLE.slice(0, -1),
+      databaseTests.filter((file) => recorded.has(file)),
+      2,
+    ),
+    ...bundle(
+      "database",
+      databaseTests.filter((file) => !recorded.has(file)),
+      2,
+    ),
     ...bundle("short", short, 3),
   ];
   // Bundles compute all the time. Next to them run files that also wait.
@@ -191,7 +204,7 @@ function allNodeTests(): string[] {
  * concern its own tests. It is loaded with `require`, because a suite's hooks and tests must be there when its function returns.
  */
 function bundle(name: string, files: readonly string[], count: number): string[] {
-  const folder = join(cache, "bundles", name);
+  const folder = join(TEST_CACHE, "bundles", name);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   return divide(files, count).map((part, index) => {

@@ -5,34 +5,37 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { it } from "node:test";
-import { listStatementSites, storeFiles } from "../../tools/reached-statements.ts";
+import { listStatementSites, markStatementSites, storeFiles } from "../../tools/reached-statements.ts";
 
 it("listStatementSites() separates calls that ran from those in branches and functions that did not", {
-  skip: process.versions.bun !== undefined || "Deno" in globalThis ? "V8's coverage of Node" : false,
+  skip: process.versions.bun !== undefined || "Deno" in globalThis ? "a program of Node" : false,
 }, () => {
   const folder = mkdtempSync(join(tmpdir(), "meter-sites-"));
-  const [file, coverage] = [join(folder, "store.ts"), join(folder, "coverage")];
-  writeFileSync(
-    file,
-    `interface Query { execute(): void }
-const query: Query = { execute() {} };
+  const [file, marked] = [join(folder, "store.ts"), join(folder, "marked.ts")];
+  const source = `interface Query { execute(...rest: number[]): void }
+const query: Query = { execute(...rest) { if (rest.join() !== "" && rest.join() !== "1,2") throw new Error(rest.join()); } };
 function read(isAll: boolean): void {
   if (isAll) query.execute();
   else query.execute();
 }
 function unused(): void { query.execute(); }
 read(process.argv.length > 0);
+query.execute(1, 2);
 export { unused };
-`,
-  );
-  const env = { ...process.env, NODE_V8_COVERAGE: coverage };
-  assert.equal(spawnSync(process.execPath, [file], { env }).status, 0);
+`;
+  writeFileSync(file, source);
+  const reach = `import { appendFileSync } from "node:fs";
+globalThis.reachStatement = (site) => (appendFileSync(${JSON.stringify(join(folder, "1.reached"))}, site + "\\n"), []);
+`;
+  writeFileSync(marked, `${reach}${markStatementSites(source, file)}`);
+  assert.equal(spawnSync(process.execPath, [marked]).status, 0);
   assert.deepEqual(
-    listStatementSites([file], coverage).map(({ line, isReached }) => [line, isReached]),
+    listStatementSites([file], folder).map(({ line, isReached }) => [line, isReached]),
     [
       [4, true],
       [5, false],
       [7, false],
+      [9, true],
     ],
   );
   rmSync(folder, { recursive: true, force: true });

@@ -16,7 +16,7 @@ import type { PostgresDatabase } from "../../../core/ports/postgres.ts";
 import { createClusterDatabase, dropClusterDatabase } from "./citus-cluster.ts";
 import { createPglitePool, type Lease, type PglitePool } from "./pglite-pool.ts";
 import { missingPostgres, type PostgresServer, startPostgres } from "./postgres-server.ts";
-import { RECORDS_STATEMENTS, recordingDialect } from "./recorded-statements.ts";
+import { IS_ONLY_POSTGRES, recordingDialect } from "./recorded-statements.ts";
 
 /** A migrated, empty database. */
 export interface TestDatabase {
@@ -58,7 +58,7 @@ export function describeOnEngines(
   suite: (engine: Engine) => void,
   options: EngineOptions = {},
 ): void {
-  if (!RECORDS_STATEMENTS) {
+  if (!IS_ONLY_POSTGRES) {
     pool ??= createPglitePool();
     describe(`${name}, on PGlite`, () => suite(pgliteEngine()));
   }

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import process from "node:process";
 import type { CompiledQuery, Dialect, Driver } from "kysely";
 
-/** The folder in which each test process writes the transactions of the store; `npm run check:statements` sets it. */
+/** The folder in which each test process writes the transactions of the store; `npm test` and `npm run check:statements` set it. */
 const FOLDER = process.env.METER_TEST_STATEMENTS;
 
-/** Whether this run records statements. Only those on PostgreSQL are recorded, so suites on PGlite do not run. */
-export const RECORDS_STATEMENTS: boolean = FOLDER !== undefined;
+/** Whether this run is only for the record: statements on PGlite are not recorded, so suites on it do not run. */
+export const IS_ONLY_POSTGRES: boolean = process.env.METER_TEST_ONLY_POSTGRES !== undefined;
 
 const seen = new Set<string>();
 
