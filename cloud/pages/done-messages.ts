@@ -51,7 +51,7 @@ const DONE_MESSAGES = {
       "Your new password is set, and you were signed out on all devices. Sign in with the new password.",
   },
   "/views": {
-    save: "The view is saved. The menu Views of its page has it, too.",
+    save: "The view is saved. It is in the Views menu of its page.",
     change: "The view is changed.",
     delete: "The view is deleted.",
   },

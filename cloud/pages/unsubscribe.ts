@@ -26,6 +26,6 @@ export async function postUnsubscribe({ parts }: PageEnv, context: Context<Cloud
   const { workspace = "", person = "", token = "" } = context.req.query();
   if (isUuid(workspace) && token !== "")
     await stopSummary(parts.db, { userId: person, workspaceId: workspace }, token);
-  const body = html`<section><h1>Weekly summary</h1>${renderDone("The emails have ended.")}<p><a href="/account">Account</a></p></section>`;
+  const body = html`<section><h1>Weekly summary</h1>${renderDone("The weekly summary is off.")}<p><a href="/account">Account</a></p></section>`;
   return context.html(await renderLayout({ title: "Weekly summary", body, person: null }));
 }

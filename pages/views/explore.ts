@@ -96,7 +96,7 @@ function withOwn(view: UsageView, key: string, value: string): Record<string, st
   return EXPLORE_VIEW.own?.[key]?.[0] === value ? others : { ...others, [key]: value };
 }
 
-/** Renders the ways to the sums of each bucket, and to the sums since the period began. */
+/** Renders the links to the sums of each bucket and to the cumulative sums. */
 function renderSumSwitch(view: UsageView, isCumulative: boolean): Html {
   const item = (value: "no" | "yes", name: string) =>
     html`<li><a id="cumulative-${value}" href="${usageHref(view, {}, withOwn(view, "cumulative", value))}"${isCumulative === (value === "yes") ? html` aria-current="true"` : ""}>${name}</a></li>`;

@@ -22,7 +22,7 @@ export function renderComparison(lines: readonly ModelLine[], row: RateRow, with
   const unknown = models.length - known;
   return html`<section class="panel" id="comparison" data-live aria-labelledby="comparison-title">
     <div class="head"><h2 id="comparison-title">Had this period run on ${name}</h2><span class="quiet">estimate</span><a href="${withoutHref}">Close</a></div>
-    <p>${known === 0 ? "For no model can it be told." : html`What cost ${formatShortUsd(costPicoUsd)} at API prices would have cost ${formatShortUsd(otherPicoUsd)}: ${describeDifference(otherPicoUsd - costPicoUsd)}.`}${known === 0 || unknown === 0 ? "" : ` ${formatQuantity(unknown, "model")} cannot be compared and ${unknown === 1 ? "is" : "are"} left out.`}</p>
+    <p>${known === 0 ? "No model can be compared." : html`What cost ${formatShortUsd(costPicoUsd)} at API prices would have cost ${formatShortUsd(otherPicoUsd)}: ${describeDifference(otherPicoUsd - costPicoUsd)}.`}${known === 0 || unknown === 0 ? "" : ` ${formatQuantity(unknown, "model")} cannot be compared and ${unknown === 1 ? "is" : "are"} left out.`}</p>
     <div class="scroll" tabindex="0" role="region" aria-label="The comparison as a table"><table aria-label="Had this period run on ${nameOf(row)}">
       <thead><tr><th scope="col">Model</th><th scope="col" class="num desk">Tokens</th><th scope="col" class="num">Cost at API prices</th><th scope="col" class="num">Estimate</th><th scope="col" class="num">Difference</th></tr></thead>
       <tbody>${lines.map((line, n) => renderCompared(line, models[n]!))}</tbody>

@@ -112,7 +112,7 @@ function renderUsed(
   if (lines.length === 0) return renderState("No model was used in this period", "Choose a longer period.");
   if (shown.length === 0)
     return renderState(
-      models === "unpriced" ? "No such model without a price" : "No such model was used in this period",
+      models === "unpriced" ? "No matching model lacks a price" : "No matching model was used in this period",
       html`<a href="${usageHref(view, {}, withoutOwn(view, "q", "models"))}">Show all that were used</a>`,
     );
   const historyOf = createPriceHistory(book);
@@ -137,7 +137,10 @@ function renderUnused(
     isLeftOut: createIsUsed(lines),
   });
   if (models.length === 0)
-    return renderState("No such model has a price", "Search for a part of its name, or of its list's.");
+    return renderState(
+      "No matching unused model has a price",
+      "Search for a part of its name, or of its list's.",
+    );
   const historyOf = createPriceHistory(book);
   return html`<section class="panel"><div class="scroll"><table aria-label="Models that were not used">
       <thead><tr><th scope="col">Model</th>${RATE_HEADS}<th scope="col"><span class="hidden">Comparison</span></th></tr></thead>

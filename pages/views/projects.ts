@@ -70,7 +70,7 @@ export function renderProjects(answer: ProjectsAnswer, view: UsageView): Html {
         ? renderState("No project in this period", "Choose a longer period.")
         : html`<section class="panel"><div class="scroll"><table aria-label="Projects">
       <thead><tr><th scope="col">Project</th><th scope="col" class="desk"><span class="hidden">Over time</span></th><th scope="col" class="num desk">Requests</th><th scope="col" class="num desk">Share</th><th scope="col" class="num">Spent</th><th scope="col" class="num desk">Plan usage</th><th scope="col" class="num desk">${usage.compared === null ? "" : "Change"}</th></tr></thead>
-      <tbody>${usage.rows.map((row) => renderProject(row, calls.get(row.key), answer, view))}</tbody></table></div>${newest === null || newest.since === null ? "" : html`<p class="quiet">How projects were found, and the number of sessions, are of the newest ${formatCount(NEWEST_CALLS)} calls of the period.</p>`}</section>
+      <tbody>${usage.rows.map((row) => renderProject(row, calls.get(row.key), answer, view))}</tbody></table></div>${newest === null || newest.since === null ? "" : html`<p class="quiet">How projects were found and the number of sessions come from the newest ${formatCount(NEWEST_CALLS)} calls of the period.</p>`}</section>
       ${renderUnattributed(usage.rows, calls)}`
     }</div>`;
 }

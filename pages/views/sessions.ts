@@ -118,7 +118,7 @@ export function renderSessions(answer: SessionsAnswer, view: SessionsView, place
 }
 
 const renderMinCost = ({ values }: SessionsView): Html =>
-  html`<label>Cost from, in USD <input id="menu-min_cost" name="min_cost" inputmode="decimal" size="6" maxlength="40" value="${values.min_cost ?? ""}"></label>`;
+  html`<label>Minimum cost in USD <input id="menu-min_cost" name="min_cost" inputmode="decimal" size="6" maxlength="40" value="${values.min_cost ?? ""}"></label>`;
 
 function renderNone(view: SessionsView, nameOf?: NameOfValue): Html {
   const { minPicoUsd } = view.query;
@@ -126,8 +126,8 @@ function renderNone(view: SessionsView, nameOf?: NameOfValue): Html {
     return renderState(
       `No session cost ${formatUsd(minPicoUsd)} or more`,
       view.filters.length === 0
-        ? "What was spent and what a plan covered are looked at apart."
-        : "With these filters. What was spent and what a plan covered are looked at apart.",
+        ? "Spend and plan usage are compared separately."
+        : "The filters apply too. Spend and plan usage are compared separately.",
       html`<p><a href="${viewHref(view, { values: { min_cost: "" } })}">Show sessions of any cost</a></p>`,
     );
   if (view.filters.length > 0) return renderEmpty(view, "sessions", nameOf);

@@ -126,7 +126,7 @@ describe("renderModels()", () => {
     const same = show("as=anthropic/opus", [GROUPS[0]!]).page;
     assert.match(same, /would have cost \$9\.50: the same\./);
     assert.doesNotMatch(same, /left out/);
-    assert.match(show("as=openai/gpt", [GROUPS[1]!]).page, /For no model can it be told\./);
+    assert.match(show("as=openai/gpt", [GROUPS[1]!]).page, /No model can be compared\./);
     const unknown = show("as=openai/none");
     assert.match(unknown.page, /“as” is left out\. There is no price of “openai\/none”\./);
     assert.doesNotMatch(unknown.page, /Had this period run on/);
@@ -138,8 +138,8 @@ describe("renderModels()", () => {
     assert.deepEqual(names(""), ["opus anthropic", "qwen&lt;b&gt; ollama"]);
     assert.deepEqual(names("q=ANTHROPIC/"), ["opus anthropic"]);
     assert.deepEqual(names("models=unpriced"), ["qwen&lt;b&gt; ollama"]);
-    assert.match(show("models=unpriced&q=opus").page, /No such model without a price/);
-    assert.match(show("q=none").page, /No such model was used in this period.*href="\/models">Show all/s);
+    assert.match(show("models=unpriced&q=opus").page, /No matching model lacks a price/);
+    assert.match(show("q=none").page, /No matching model was used in this period.*href="\/models">Show all/s);
     assert.match(show("", []).page, /Choose a longer period/);
     const unused = names("models=unused", "Models that were not used");
     assert.deepEqual(
@@ -150,7 +150,7 @@ describe("renderModels()", () => {
       show("models=unused&q=gpt").page,
       /href="\/models\?models=unused&amp;q=gpt&amp;as=openai%2Fgpt" aria-label="Compare with openai\/gpt"/,
     );
-    assert.match(show("models=unused&q=opus").page, /No such model has a price/);
+    assert.match(show("models=unused&q=opus").page, /No matching unused model has a price/);
     assert.deepEqual(show("models=free").view.notices, [
       "“models” is left out. Expected used, unused, unpriced.",
     ]);
