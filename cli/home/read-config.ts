@@ -17,10 +17,19 @@ export async function readConfig(
   env: Readonly<Record<string, string | undefined>>,
   flags: { baseUrl?: string } = {},
 ): Promise<ResolvedConfig> {
+  return (await readConfigWithTable(home, env, flags)).resolved;
+}
+
+/** Reads the file once: resolved, and with the settings under the names that they have in it. */
+export async function readConfigWithTable(
+  home: string,
+  env: Readonly<Record<string, string | undefined>>,
+  flags: { baseUrl?: string } = {},
+): Promise<{ readonly resolved: ResolvedConfig; readonly table: ConfigFile["table"] }> {
   const path = configFile(home);
   const { table, lineOf } = await readConfigFile(path);
   const baseUrl = { flag: flags.baseUrl, environment: env.HALTON_METER_CLOUD_URL };
-  return resolveConfig(table, {
+  const resolved = resolveConfig(table, {
     today: new Date().toISOString().slice(0, 10),
     baseUrl,
     // Only where a budget needs it: the first use of `Intl.DateTimeFormat` takes 12 ms.
@@ -31,6 +40,7 @@ export async function readConfig(
       return line === null ? null : `line ${line} of ${path}`;
     },
   });
+  return { resolved, table };
 }
 
 /**

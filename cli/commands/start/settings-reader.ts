@@ -2,7 +2,7 @@ import { listSettings } from "../../../core/operations/config/list-settings.ts";
 import type { SettingsAnswer } from "../../../pages/views/settings.ts";
 import { configFile } from "../../home/config-file.ts";
 import { databaseBytes, databaseFile } from "../../home/database-file.ts";
-import { readConfig, readConfigTable } from "../../home/read-config.ts";
+import { readConfigWithTable } from "../../home/read-config.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
 import type { DaemonSetup } from "./daemon-setup.ts";
 
@@ -15,8 +15,8 @@ export function createSettingsReader({
   const isCloudFromEnvironment = Boolean(env.HALTON_METER_CLOUD_URL);
   const readFile = async () => {
     try {
-      const { config: current } = await readConfig(home, env);
-      return { current, table: await readConfigTable(home), problem: null };
+      const { resolved, table } = await readConfigWithTable(home, env);
+      return { current: resolved.config, table, problem: null };
     } catch (cause) {
       if (!(cause instanceof CommandFailure)) throw cause;
       return { current: started, table: null, problem: cause.message };
