@@ -127,7 +127,7 @@ const GROUPS: Readonly<Record<string, readonly SettingSpec[]>> = {
       key: "cloud.bodies.per_project",
       name: "Not sent of the projects",
       read: ({ cloud }) => projectsWith(cloud.bodies.perProject, false),
-      change: "meter cloud privacy --help",
+      change: "meter cloud privacy set bodies.upload false --project PROJECT",
       isLive: true,
     },
     {
@@ -170,7 +170,7 @@ const GROUPS: Readonly<Record<string, readonly SettingSpec[]>> = {
       key: "cloud.upload.per_project",
       name: "Projects that stay here",
       read: ({ cloud }) => projectsWith(cloud.upload.perProject, false),
-      change: "meter cloud privacy --help",
+      change: "meter cloud privacy set upload false --project PROJECT",
       isLive: true,
     },
   ],
@@ -206,7 +206,7 @@ const GROUPS: Readonly<Record<string, readonly SettingSpec[]>> = {
       key: "pricing.auto_pull",
       name: "Published rates",
       read: ({ pricing }) => (pricing.autoPull ? "pulled regularly" : "pulled by hand"),
-      change: "meter pricing --help",
+      change: "meter pricing auto-pull on",
       isLive: true,
     },
     {
