@@ -4,7 +4,7 @@
 import { spawnSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -18,6 +18,8 @@ try {
     [
       "--import=./tools/fixed-seed.ts",
       "--test",
+      // Node's own choice leaves one processor idle.
+      `--test-concurrency=${availableParallelism()}`,
       "--experimental-test-coverage",
       "--test-coverage-include=core/**",
       "--test-reporter=dot",
