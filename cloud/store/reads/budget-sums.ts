@@ -8,7 +8,6 @@ import { formatInstant } from "../../../core/wire/instant.ts";
 import type { StoredBudget } from "../budgets.ts";
 import { NO_MACHINE, TOKEN_SUMS, UNPRICED } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
-
 import { type Span, usageSpans } from "./usage-spans.ts";
 
 /** The sum of a budget in its period, in the unit of its amount. */
