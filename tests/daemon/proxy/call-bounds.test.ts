@@ -40,16 +40,21 @@ describe("createCallBounds()", () => {
     assert.equal(microUsd, (bytes + 8_192) * 6 + 100 * 15);
   });
 
-  it("returns no bound for another path or host, a compressed body, or a number that is too large", () => {
+  it("returns no bound for another path or host, or a compressed body", () => {
     for (const unknown of [
       find({}, headOf("/v1/messages/count_tokens")),
       find({}, headOf("/v1/messages", "Content-Encoding: gzip\r\n")),
       find({}, headOf(), "api.openai.com"),
     ])
       assert.deepEqual([unknown.microUsd, unknown.tokens], [null, null]);
+  });
+
+  it("returns a bound above every budget for an infinite output limit", () => {
     const body = Buffer.from(`{"model":"${model}","max_tokens":1e999}`);
-    const { microUsd } = bounds.find({ host: "api.anthropic.com", port: 443, head: headOf(), body });
-    assert.equal(microUsd, null);
+    const { microUsd, tokens } = bounds.find({ host: "api.anthropic.com", port: 443, head: headOf(), body });
+    // A hundred billion dollars.
+    assert.ok(microUsd !== null && microUsd > 1e17);
+    assert.ok(tokens !== null && tokens >= Number.MAX_SAFE_INTEGER);
   });
 
   it("bounds only the tokens of a model without known rates", () => {
