@@ -49,7 +49,7 @@ export const modelComparisonSchema = v.object({
       totals: usageSumsSchema,
       /** At API prices, whoever paid; `null` if a request has no known price. */
       cost_pico_usd: maybe(amount),
-      /** `null` if it can't be told; `unknown` says why. */
+      /** `null` if the estimate is unknown; `unknown` says why. */
       estimate_pico_usd: maybe(amount),
       difference_pico_usd: maybe(amount),
       unknown: maybe(text),
