@@ -19,6 +19,7 @@ import { modelsFile, printComparison } from "./models-file.ts";
 import { createPageFile, type FileFormat, fileFormatOf, type PageFile } from "./page-file.ts";
 import { UNREAD, UNREAD_COVERAGE } from "./page-parts.ts";
 import { pageHref } from "./page-place.ts";
+import { projectsFile } from "./projects-file.ts";
 import { reportCommand } from "./report-command.ts";
 import { renderState } from "./states.ts";
 import type { PeriodCoverage, UsageHost, UsageResult } from "./usage-host.ts";
@@ -300,7 +301,16 @@ async function showModels(host: UsageHost, parameters: URLSearchParams): Promise
 async function showProjects(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
   const view = await viewOf(host, PROJECTS_VIEW, parameters);
   const query: UsageQuery = { ...view.query, by: "project", thenBy: "branch" };
-  return await toPage(host, view, parameters, await host.readUsage(query), USAGE, async (usage) => ({
+  const result = await host.readUsage(query);
+  const newest = valueOrNull(
+    await host.parts.read<UsageResult<NewestCalls>>(
+      "how projects were found",
+      () => host.readNewestCalls(query),
+      UNREAD,
+    ),
+  );
+  const exported = { ...USAGE, ...projectsFile(newest) };
+  return await toPage(host, view, parameters, result, exported, async (usage) => ({
     heading: "Projects and branches",
     main: renderProjects(
       {
@@ -310,13 +320,7 @@ async function showProjects(host: UsageHost, parameters: URLSearchParams): Promi
           () => host.projectOrigins(),
           new Map(),
         ),
-        newest: valueOrNull(
-          await host.parts.read<UsageResult<NewestCalls>>(
-            "how projects were found",
-            () => host.readNewestCalls(query),
-            UNREAD,
-          ),
-        ),
+        newest,
         sessions: (rows) => listHref(host, "/sessions", rows),
         links: linksOf(host, query),
         failed: host.parts.failed,

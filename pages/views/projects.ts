@@ -77,11 +77,12 @@ export function renderProjects(answer: ProjectsAnswer, view: UsageView): Html {
 
 type Calls = ReturnType<typeof summariseProjects>;
 
-/** Describes how a project was found: `found by: git root 98%, header 2%`. Empty if it is not known of any call. */
-function describeTiers({ requests, tiers }: ProjectCalls): string {
-  if (tiers.every(([tier]) => tier === null)) return "";
-  const shares = tiers.map(([tier, count]) => `${nameTier(tier)} ${formatShare(count, requests)}`);
-  return `found by: ${shares.join(", ")}`;
+/** Describes how a project was found: `git root 98%, header 2%`. Empty if it is not known of any call. */
+export function describeTiers(calls: ProjectCalls | undefined): string {
+  if (calls === undefined || calls.tiers.every(([tier]) => tier === null)) return "";
+  return calls.tiers
+    .map(([tier, count]) => `${nameTier(tier)} ${formatShare(count, calls.requests)}`)
+    .join(", ");
 }
 
 const nameTier = (tier: string | null): string => tier?.replaceAll("_", " ") ?? "unknown";
@@ -123,7 +124,8 @@ function renderProject(
   const plain = { ...view.query, thenBy: null, top: 6 };
   const href = usagePageHref(view, OVERVIEW_VIEW, withFilter({ ...plain, by: "model" }, "project", row.key));
   const origin = origins.get(row.key ?? "");
-  return html`<tr><th scope="row" class="name">${isOther ? row.label : html`<a href="${href}"><bdi>${row.label}</bdi></a>`}${origin === undefined ? "" : html`<span class="sub"><bdi>${origin}</bdi></span>`}${renderBranches(row, { calls, sessions }, view)}${calls === undefined || isOther ? "" : html`<span class="sub">${describeTiers(calls)}</span>`}</th>
+  const foundBy = isOther ? "" : describeTiers(calls);
+  return html`<tr><th scope="row" class="name">${isOther ? row.label : html`<a href="${href}"><bdi>${row.label}</bdi></a>`}${origin === undefined ? "" : html`<span class="sub"><bdi>${origin}</bdi></span>`}${renderBranches(row, { calls, sessions }, view)}${foundBy === "" ? "" : html`<span class="sub">found by: ${foundBy}</span>`}</th>
     <td class="desk spark-cell">${renderSpark(row.series.map((value) => BigInt(value ?? "0")))}</td>
     <td class="num desk">${isOther ? formatCount(sums.requests) : html`<a href="${links.list(withFilter(view.query, "project", row.key))}">${formatCount(sums.requests)}</a>`}</td><td class="num desk">${formatShare(sums.spentPicoUsd, BigInt(usage.totals.spent_pico_usd))}</td>
     <td class="num">${renderSum("spent", row.totals)}${sums.planUsagePicoUsd === 0n ? "" : html`<span class="sub phone">${renderUsd(sums.planUsagePicoUsd)} plan</span>`}</td><td class="num desk">${isUnpriced ? UNKNOWN : renderUsd(sums.planUsagePicoUsd)}</td>

@@ -1,5 +1,5 @@
 import { formatCount } from "../../values/text/format-count.ts";
-import { formatCsvLine } from "../../values/text/format-csv-field.ts";
+import { type CsvValue, formatCsvLine } from "../../values/text/format-csv-field.ts";
 import type { UsageAnswer, UsageSumsJson } from "../../wire/usage.ts";
 import { PICO_USD_PER_USD } from "../decimal.ts";
 import { formatFixedUsd, formatPicoUsd } from "../money.ts";
@@ -55,15 +55,26 @@ function linesOf(answer: UsageAnswer): { heads: readonly string[]; lines: readon
   return { heads: [], lines: [{ names: [], totals }] };
 }
 
+type Row = UsageAnswer["rows"][number];
+
+/** Columns that a view adds to the cells of an answer by two dimensions, each with its value of a cell. */
+export type CellColumns = readonly (readonly [
+  name: string,
+  read: (row: Row, cell: Row["cells"][number]) => CsvValue,
+])[];
+
 /**
  * Formats an answer as CSV (RFC 4180): exact amounts in USD, and in each line the period, the zone and the query, so that none is
- * lost.
+ * lost. Columns of cells come last.
  */
-export function usageCsv(answer: UsageAnswer): string {
+export function usageCsv(answer: UsageAnswer, columns: CellColumns = []): string {
   const { heads, lines } = linesOf(answer);
   const { period, tz, query } = answer;
   const head = [...heads, ...COUNTS, ...AMOUNTS.map(([name]) => name), "from", "to", "tz", "query"];
-  const records = lines.map(({ names, totals }) => [
+  const added = answer.rows.flatMap((row) =>
+    row.cells.map((cell) => columns.map(([, read]) => read(row, cell))),
+  );
+  const records = lines.map(({ names, totals }, at) => [
     ...names,
     ...COUNTS.map((name) => totals[name]),
     ...AMOUNTS.map(([, name]) => formatPicoUsd(BigInt(totals[name]))),
@@ -71,8 +82,9 @@ export function usageCsv(answer: UsageAnswer): string {
     period.to,
     tz,
     query,
+    ...(added[at] ?? []),
   ]);
-  return [head, ...records].map(formatCsvLine).join("");
+  return [[...head, ...columns.map(([name]) => name)], ...records].map(formatCsvLine).join("");
 }
 
 /**

@@ -217,6 +217,18 @@ describeOnEngines("the pages of a workspace's calls", (engine) => {
       new RegExp(`<a href="/w/${other.id}/sessions\\?project=shop&amp;branch=main">2 sessions</a>`),
     );
     assert.match(projects, /33% of its calls stated no project/);
+    const csv = await read("/projects?format=csv", person, other);
+    assert.match(
+      csv,
+      /,query,found_by,sessions\r\nshop,main,3,[^\r]*,"git root 67%, default project 33%",2\r\n$/,
+    );
+    const { rows, newest_calls } = JSON.parse(await read("/projects?format=json", person, other));
+    assert.deepEqual(rows[0].found_by, [
+      { tier: "git_root", requests: 2 },
+      { tier: "default_project", requests: 1 },
+    ]);
+    assert.equal(rows[0].cells[0].sessions, 2);
+    assert.deepEqual(newest_calls, { requests: 3, limit: 3_000, since: null });
     assert.doesNotMatch(await read("/projects?project=none", person, other), /found by/);
   });
 

@@ -76,6 +76,17 @@ describe("the local dashboard", () => {
     assert.match(text, /100% of its calls stated no project/);
     assert.match(text, /meter project reassign &#39;misc &lt;i&gt;&#39; OTHER-PROJECT/);
     assert.doesNotMatch(text, /of the newest 3,000 calls/);
+    const csv = (await pageOf(fill, "/projects?format=csv")).text.trimEnd().split("\r\n");
+    assert.ok(csv[0]?.endsWith(",query,found_by,sessions"));
+    assert.ok(csv[1]?.endsWith(',"git root 75%, header 25%",2'), csv[1]);
+    assert.ok(csv[2]?.endsWith(",default project 100%,"), csv[2]);
+    const { rows, newest_calls } = JSON.parse((await pageOf(fill, "/projects?format=json")).text);
+    assert.deepEqual(rows[0].found_by, [
+      { tier: "git_root", requests: 3 },
+      { tier: "header", requests: 1 },
+    ]);
+    assert.deepEqual([rows[0].cells[0].sessions, rows[1].cells[0].sessions], [2, null]);
+    assert.deepEqual(newest_calls, { requests: 5, limit: 3_000, since: null });
     const sessions = await pageOf(fill, "/sessions?project=apollo&branch=main");
     assert.equal(sessions.text.match(/href="\/sessions\/[ab]"/g)?.length, 2);
     assert.doesNotMatch((await pageOf(fill, "/projects?project=apollo")).text, /Calls without a project/);

@@ -41,6 +41,23 @@ describe("usageCsv()", () => {
     );
   });
 
+  it("has the columns that a view adds to its cells", () => {
+    const groups = [
+      { by: "apollo", thenBy: "main", sums: sums(2n) },
+      { by: "apollo", thenBy: null, sums: sums(1n) },
+    ];
+    const csv = usageCsv(ask(`${PERIOD}&by=project&then=branch`, groups), [
+      ["found_by", (row) => row.key],
+      ["sessions", (_, cell) => cell.key?.length ?? null],
+    ]);
+    const [head, ...lines] = csv.trim().split("\r\n");
+    assert.match(head ?? "", /,tz,query,found_by,sessions$/);
+    assert.deepEqual(
+      lines.map((line) => line.split("then=branch")[1]),
+      [",apollo,4", ",apollo,"],
+    );
+  });
+
   it("has a line for each bucket without a dimension, and the total without both", () => {
     const groups = [{ by: null, thenBy: null, sums: sums(1n) }];
     assert.equal(usageCsv(ask(PERIOD, groups)).split("\r\n").length, 2 * 24 + 2);
