@@ -16,10 +16,10 @@ export function createSettingsReader({
   const readFile = async () => {
     try {
       const { resolved, table } = await readConfigWithTable(home, env);
-      return { current: resolved.config, table, problem: null };
+      return { current: resolved.config, table, invalid: resolved.warnedKeys, problem: null };
     } catch (cause) {
       if (!(cause instanceof CommandFailure)) throw cause;
-      return { current: started, table: null, problem: cause.message };
+      return { current: started, table: null, invalid: new Set<string>(), problem: cause.message };
     }
   };
   return async () => {

@@ -98,4 +98,6 @@ export interface ConfiguredWebhook extends Webhook {
 export interface ResolvedConfig {
   config: Config;
   warnings: readonly string[];
+  /** The dotted keys that the warnings are about. */
+  warnedKeys: ReadonlySet<string>;
 }

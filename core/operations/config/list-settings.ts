@@ -11,8 +11,8 @@ export interface Setting {
   readonly value: string;
   /** The value of `config.toml` that applies at the next start; null if it is the same. */
   readonly next: string | null;
-  /** Where the value comes from. It is unknown while the file can't be read. */
-  readonly source: "default" | "config.toml" | "environment" | "unknown";
+  /** Where the value comes from. It is unknown while the file can't be read. An invalid value is replaced by another. */
+  readonly source: "default" | "config.toml" | "invalid in config.toml" | "environment" | "unknown";
   /** The command that changes it, or the lines of `config.toml`. */
   readonly change: string;
 }
@@ -31,6 +31,8 @@ export interface SettingFacts {
   readonly current: Config;
   /** The content of the file. Null: it can't be read. */
   readonly table: Readonly<Record<string, unknown>> | null;
+  /** The dotted keys whose values in the file are invalid. */
+  readonly invalid: ReadonlySet<string>;
   /** Whether an environment variable sets the address of the cloud. */
   readonly isCloudFromEnvironment: boolean;
 }
@@ -120,7 +122,7 @@ const GROUPS: Readonly<Record<string, readonly SettingSpec[]>> = {
       key: "cloud.bodies.enabled",
       name: "Sent to the cloud",
       read: ({ cloud }) => onOff(cloud.bodies.enabled),
-      change: lines("cloud.bodies", "enabled = false"),
+      change: "meter cloud privacy set bodies.enabled false",
       isLive: true,
     },
     {
@@ -163,7 +165,7 @@ const GROUPS: Readonly<Record<string, readonly SettingSpec[]>> = {
       key: "cloud.upload.prompt_hash_kind",
       name: "Hash of prompts",
       read: ({ cloud }) => cloud.upload.promptHashKind,
-      change: lines("cloud.upload", 'prompt_hash_kind = "keyed"'),
+      change: "meter cloud privacy set prompt-hash-kind keyed",
       isLive: true,
     },
     {
@@ -272,14 +274,15 @@ export const listSettings = (facts: SettingFacts): readonly SettingGroup[] =>
 
 function readSetting(
   { key, name, read, change, isLive }: SettingSpec,
-  { started, current, table, isCloudFromEnvironment }: SettingFacts,
+  { started, current, table, invalid, isCloudFromEnvironment }: SettingFacts,
 ): Setting {
   const inFile = read(current);
   const value = isLive === true ? inFile : read(started);
   const source = (): Setting["source"] => {
     if (key === "cloud.base_url" && isCloudFromEnvironment) return "environment";
     if (table === null) return "unknown";
-    return hasKey(table, key.split(".")) ? "config.toml" : "default";
+    if (!hasKey(table, key.split("."))) return "default";
+    return invalid.has(key) ? "invalid in config.toml" : "config.toml";
   };
   return { ...{ key, name, value, change }, next: inFile === value ? null : inFile, source: source() };
 }

@@ -67,7 +67,7 @@ export function resolveConfig(
     log: { level: root.table("log").choice("level", "info", ["debug", "info", "warn", "error"]) },
   };
   root.finish();
-  return { config, warnings: warnings.list };
+  return { config, warnings: warnings.list, warnedKeys: warnings.keys };
 }
 
 function readProxy(section: SectionReader): Config["proxy"] {

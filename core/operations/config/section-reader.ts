@@ -37,6 +37,8 @@ export interface SectionReader {
 /** The warnings about a configuration. */
 export interface ConfigWarnings {
   readonly list: readonly string[];
+  /** The dotted keys that they are about. */
+  readonly keys: ReadonlySet<string>;
   /** Adds `text` with the place of the key in the file, if it is known. */
   add(key: string, text: string): void;
 }
@@ -44,9 +46,12 @@ export interface ConfigWarnings {
 /** Creates an empty list of warnings. `locate` describes where a key is, such as `line 3 of ~/.meter/config.toml`. */
 export function createConfigWarnings(locate: (key: string) => string | null = () => null): ConfigWarnings {
   const list: string[] = [];
+  const keys = new Set<string>();
   return {
     list,
+    keys,
     add(key, text) {
+      keys.add(key);
       const place = locate(key);
       list.push(place === null ? text : `${text}${text.endsWith("?") ? "" : "."} Fix ${place}.`);
     },

@@ -7,12 +7,13 @@ export function sampleSettings(
   table: Readonly<Record<string, unknown>> = {},
   startedWith = table,
 ): SettingsAnswer {
-  const resolve = (each: Readonly<Record<string, unknown>>) =>
-    resolveConfig(each, { today: "2026-11-28" }).config;
+  const resolve = (each: Readonly<Record<string, unknown>>) => resolveConfig(each, { today: "2026-11-28" });
+  const current = resolve(table);
   const facts = {
-    started: resolve(startedWith),
-    current: resolve(table),
+    started: resolve(startedWith).config,
+    current: current.config,
     table,
+    invalid: current.warnedKeys,
     isCloudFromEnvironment: false,
   };
   return {

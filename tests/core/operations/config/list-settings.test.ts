@@ -3,11 +3,11 @@ import { describe, it } from "node:test";
 import { listSettings } from "../../../../core/operations/config/list-settings.ts";
 import { resolveConfig } from "../../../../core/operations/config/resolve-config.ts";
 
-const resolve = (table: Readonly<Record<string, unknown>>) =>
-  resolveConfig(table, { today: "2026-11-28" }).config;
+const resolve = (table: Readonly<Record<string, unknown>>) => resolveConfig(table, { today: "2026-11-28" });
 
 function list(table: Readonly<Record<string, unknown>>, startedWith = table, isCloudFromEnvironment = false) {
-  const facts = { started: resolve(startedWith), current: resolve(table), table, isCloudFromEnvironment };
+  const { config: current, warnedKeys: invalid } = resolve(table);
+  const facts = { started: resolve(startedWith).config, current, table, invalid, isCloudFromEnvironment };
   return Object.fromEntries(
     listSettings(facts)
       .flatMap(({ settings }) => settings)
@@ -56,11 +56,27 @@ describe("listSettings()", () => {
   });
 
   it("does not know where a value is from if the file can't be read", () => {
-    const started = resolve(CHANGED);
-    const groups = listSettings({ started, current: started, table: null, isCloudFromEnvironment: true });
+    const started = resolve(CHANGED).config;
+    const facts = { started, current: started, table: null, invalid: new Set<string>() };
+    const groups = listSettings({ ...facts, isCloudFromEnvironment: true });
     const settings = groups.flatMap(({ settings }) => settings);
     assert.deepEqual([...new Set(settings.map(({ source }) => source))].sort(), ["environment", "unknown"]);
     assert.equal(settings.find(({ key }) => key === "bodies.retention_days")?.value, "30 days");
+  });
+
+  it("does not say that config.toml sets what replaces an invalid value", () => {
+    const settings = list({
+      log: { level: "loud" },
+      bodies: { retention_days: 0 },
+      cloud: { upload: { prompt_hash_kind: "md5", preset: "full" } },
+    });
+    for (const [key, value, source] of [
+      ["log.level", "info", "invalid in config.toml"],
+      ["bodies.retention_days", "1 day", "invalid in config.toml"],
+      ["cloud.upload.prompt_hash_kind", "keyed", "invalid in config.toml"],
+      ["cloud.upload.preset", "full", "config.toml"],
+    ] as const)
+      assert.deepEqual([settings[key]?.value, settings[key]?.source], [value, source], key);
   });
 
   it("counts one day as one", () => {
