@@ -139,6 +139,14 @@ describe("the table of the API", () => {
     assert.equal((await person.call("GET /v1/workspaces", {})).items.length, 1);
     const by = await person.call("GET /v1/workspaces/:ws/analytics", { params, query: { by: "model" } });
     assert.ok(by !== null);
+    const compared = await person.call("GET /v1/workspaces/:ws/usage/comparison", {
+      params,
+      query: { as: "anthropic/claude-sonnet-4-5" },
+    });
+    assert.deepEqual(
+      [compared.as.model, compared.models.map(({ totals }) => totals.requests)],
+      ["claude-sonnet-4-5", [1]],
+    );
     assert.equal((await clientOf(null).call("GET /v1/consent/checkout", {})).strings.length, 2);
     assert.equal(await daemon.call("DELETE /v1/daemon/key", {}), null);
     await assert.rejects(
