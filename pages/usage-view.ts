@@ -213,6 +213,18 @@ export function filterMenus(
   return [{ name: dimension, label: DIMENSION_NAMES[dimension], selected, values: [["", "all"], ...all] }];
 }
 
+/** The menus that filter by the values of answers by one dimension. */
+export const filterMenusOf = (view: UsageView, answers: readonly UsageAnswer[]): UsageMenu[] =>
+  answers.flatMap(({ by, rows }) =>
+    by === null
+      ? []
+      : filterMenus(
+          view,
+          by,
+          rows.flatMap(({ key, label }) => (key === null ? [] : [[key, label] as const])),
+        ),
+  );
+
 /** A field for a text to search for. */
 export interface UsageSearch {
   readonly name: string;

@@ -15,7 +15,7 @@ import { type PagePlace, pageHref } from "../page-place.ts";
 import { type FirstStep, renderFirstRun } from "../states.ts";
 import { formatTimeOfDay } from "../times.ts";
 import {
-  filterMenus,
+  filterMenusOf,
   readUsageView,
   renderUsageChips,
   renderUsageMenus,
@@ -87,15 +87,7 @@ export function readNowView(
 
 /** Renders the filters. What they do not apply to is stated. */
 function renderFilters({ view, menus, calls, failed }: NowAnswer): Html {
-  const all = menus.flatMap(({ by, rows }) =>
-    by === null
-      ? []
-      : filterMenus(
-          view,
-          by,
-          rows.flatMap(({ key, label }) => (key === null ? [] : [[key, label] as const])),
-        ),
-  );
+  const all = filterMenusOf(view, menus);
   const rest = ["The coverage", "limits", "budgets", ...(calls === null ? [] : ["calls in flight"])];
   return html`${renderUsageNotices(view)}${renderUnreadOf(failed, "menus of filters")}${all.length === 0 ? "" : renderUsageMenus(view, all)}${renderUsageChips(view)}${
     view.query.filters.length === 0

@@ -14,7 +14,7 @@ import { renderState } from "../states.ts";
 import type { PeriodCoverage } from "../usage-host.ts";
 import {
   type CaveatLinks,
-  filterMenus,
+  filterMenusOf,
   renderUsageChips,
   renderUsageMenus,
   renderUsageNotices,
@@ -48,15 +48,7 @@ export function renderSavings(
   { savings, menus, coverage, links, failed }: SavingsPageAnswer,
   view: UsageView,
 ): Html {
-  const shown = menus.flatMap(({ by, rows }) =>
-    by === null
-      ? []
-      : filterMenus(
-          view,
-          by,
-          rows.flatMap(({ key, label }) => (key === null ? [] : [[key, label] as const])),
-        ),
-  );
+  const shown = filterMenusOf(view, menus);
   return html`${renderUsageNotices(view)}
     ${renderUnreadOf(failed, "menus of filters")}
     ${shown.length === 0 ? "" : renderUsageMenus(view, shown)}
