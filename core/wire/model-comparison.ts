@@ -47,7 +47,7 @@ export const modelComparisonSchema = v.object({
       model: text,
       versions: v.array(text),
       totals: usageSumsSchema,
-      /** At API prices, whoever paid; `null` if a request has no known price. */
+      /** At API prices, plan usage included; `null` if a request has no known price. */
       cost_pico_usd: maybe(amount),
       /** `null` if the estimate is unknown; `unknown` says why. */
       estimate_pico_usd: maybe(amount),
