@@ -65,7 +65,7 @@ export async function serve(
       if (hasSeveralHosts(incoming.rawHeaders)) return new Response(null, { status: 400 });
       const { remoteAddress, remotePort, localAddress } = incoming.socket;
       const answer = await fetch(request, {
-        address: plainAddress(remoteAddress) ?? null,
+        address: remoteAddress === undefined ? null : plainAddress(remoteAddress),
         port: remotePort ?? null,
         ...(localAddress !== undefined && { localAddress: plainAddress(localAddress) }),
         connection: incoming.socket,
@@ -121,6 +121,6 @@ function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
 }
 
 /** Converts `::ffff:127.0.0.1`, as a socket that listens on both families reports an IPv4 address. */
-function plainAddress<T extends string | undefined>(address: T): T | string {
-  return address?.replace(/^::ffff:(?=\d+\.)/i, "") ?? address;
+function plainAddress(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, "");
 }
