@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { LedgerRow } from "../../core/privacy/ledger/prompt-view-chain.ts";
 import { formatCsvLine } from "../../core/values/text/format-csv-field.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
-import { type Members, membersSchema } from "../../core/wire/people.ts";
+import type { Members } from "../../core/wire/people.ts";
 import { renderChips, renderViewNotices } from "../../pages/filters.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
@@ -23,7 +23,7 @@ import {
   renderAuditTabs,
   sendAuditFile,
 } from "./audit-parts.ts";
-import { readRoutePart } from "./page-api.ts";
+import { readMembersPart } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { readNamesPart, toolsOf } from "./page-tools.ts";
 
@@ -72,11 +72,7 @@ export async function showPromptViews(call: PageCall): Promise<PageAnswer> {
   const paging = createPaging({ workspaceId, query }, (id) => /^\d{1,15}$/.test(id), parts.sha256);
   const after = paging.read(view.values.cursor || null);
   if (!after.ok) return after.refusal;
-  const members = await call.reader.read<Members>(
-    "members",
-    () => readRoutePart(call, "/members", membersSchema),
-    { items: [] },
-  );
+  const members = await readMembersPart(call, { items: [] });
   const page = await listPromptViews(parts.db, workspaceId, {
     ...bounds,
     after: after.value,

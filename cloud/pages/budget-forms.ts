@@ -1,10 +1,9 @@
 import { html } from "hono/html";
 import { MAX_FLEET_NAME } from "../../core/budgets/parse-fleet-budget.ts";
 import type { FleetBudget } from "../../core/wire/fleet-budgets.ts";
-import { type Machines, type Members, machinesSchema, membersSchema } from "../../core/wire/people.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderActionForm } from "./action-form.ts";
-import { readRoutePart } from "./page-api.ts";
+import { readMachinesPart, readMembersPart } from "./page-api.ts";
 import type { PageCall } from "./page-call.ts";
 
 /** The labels of the API's fields in the forms. */
@@ -104,10 +103,8 @@ ${renderActionForm(call, path, { action: "create" }, body)}</section>`;
 /** Renders what a budget can be for: the workspace, a project, each member and each machine. */
 async function renderSubjects(call: PageCall, selected: string): Promise<Html> {
   const [members, machines] = await Promise.all([
-    call.reader.read<Members>("members", () => readRoutePart(call, "/members", membersSchema), { items: [] }),
-    call.reader.read<Machines>("machines", () => readRoutePart(call, "/machines", machinesSchema), {
-      items: [],
-    }),
+    readMembersPart(call, { items: [] }),
+    readMachinesPart(call, { items: [] }),
   ]);
   const group = (label: string, options: readonly Html[]) =>
     options.length === 0 ? "" : html`<optgroup label="${label}">${options}</optgroup>`;

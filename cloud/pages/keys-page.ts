@@ -1,13 +1,7 @@
 import { html } from "hono/html";
 import type * as v from "valibot";
 import { parseWire } from "../../core/wire/parse.ts";
-import {
-  type Keys,
-  keyCreatedSchema,
-  keysSchema,
-  type Machines,
-  machinesSchema,
-} from "../../core/wire/people.ts";
+import { type Keys, keyCreatedSchema, keysSchema } from "../../core/wire/people.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
 import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
@@ -16,7 +10,7 @@ import { renderTime } from "../../pages/times.ts";
 import { renderActionForm, renderRowButton } from "./action-form.ts";
 import { notice } from "./layout.ts";
 import { keysCsv } from "./list-csv.ts";
-import { readRoute, readRoutePart, sendForm } from "./page-api.ts";
+import { readMachinesPart, readRoute, sendForm } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { readNamesPart, sendFile, toolsOf } from "./page-tools.ts";
 
@@ -54,11 +48,7 @@ async function renderKeys(
 ): Promise<PageAnswer> {
   const [keys, machines] = await Promise.all([
     readRoute(call, "/keys", keysSchema),
-    call.reader.read<Machines | null>(
-      "machines",
-      () => readRoutePart(call, "/machines", machinesSchema),
-      null,
-    ),
+    readMachinesPart(call, null),
   ]);
   if (!keys.ok) return keys.refusal;
   const { items } = keys.value;

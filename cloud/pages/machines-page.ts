@@ -5,7 +5,7 @@ import { retentionFloor } from "../../core/privacy/retention/windows.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import { DAY_MS, HOUR_MS, type Millis } from "../../core/values/time.ts";
-import { type Members, machinesSchema, membersSchema } from "../../core/wire/people.ts";
+import { type Members, machinesSchema } from "../../core/wire/people.ts";
 import { formatSpan } from "../../pages/figures.ts";
 import { type Choice, renderMenus, renderViewNotices } from "../../pages/filters.ts";
 import type { Html } from "../../pages/html.ts";
@@ -22,7 +22,7 @@ import { readLastStops } from "../store/reads/fleet-coverage.ts";
 import { inReadScope } from "../store/reads/read-scope.ts";
 import { notice } from "./layout.ts";
 import { machinesCsv } from "./list-csv.ts";
-import { type FormRoute, readRoute, readRoutePart, sendForm } from "./page-api.ts";
+import { type FormRoute, readMembersPart, readRoute, sendForm } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { toolsOf } from "./page-tools.ts";
 
@@ -87,11 +87,7 @@ async function renderMachines(call: PageCall, message: string | null): Promise<P
   if (!machines.ok) return machines.refusal;
   const view = readView(VIEW, parameters, place.base);
   const isAdmin = workspace.role === "admin";
-  const members = isAdmin
-    ? await reader.read<Members>("members", () => readRoutePart(call, "/members", membersSchema), {
-        items: [],
-      })
-    : null;
+  const members = isAdmin ? await readMembersPart(call, { items: [] }) : null;
   const { items } = machines.value;
   const floor = retentionFloor("overview", reachOf(workspace, place.now));
   const span = { from: Math.max(place.now - DAYS * DAY_MS, floor), to: place.now };

@@ -1,4 +1,5 @@
 import { parseWire, type WireSchema } from "../../core/wire/parse.ts";
+import { type Machines, type Members, machinesSchema, membersSchema } from "../../core/wire/people.ts";
 import type { OrRefusal } from "../http/read-payload.ts";
 import { describeProblem } from "./describe-problem.ts";
 import { type DoneCode, type DonePage, withDone } from "./done-messages.ts";
@@ -25,6 +26,22 @@ export async function readRoutePart<T>(call: PageCall, path: string, schema: Wir
   if (!answer.ok) throw new RouteRefusal(path, answer.refusal);
   return answer.value;
 }
+
+/** Reads the members of the workspace as a part of a page. Returns `without` if they can't be read. */
+export const readMembersPart = <Without>(call: PageCall, without: Without): Promise<Members | Without> =>
+  call.reader.read<Members | Without>(
+    "members",
+    () => readRoutePart(call, "/members", membersSchema),
+    without,
+  );
+
+/** Reads the machines of the workspace in the same way. */
+export const readMachinesPart = <Without>(call: PageCall, without: Without): Promise<Machines | Without> =>
+  call.reader.read<Machines | Without>(
+    "machines",
+    () => readRoutePart(call, "/machines", machinesSchema),
+    without,
+  );
 
 /** The route that a form of a page calls, with its path below the workspace. */
 export interface FormRoute<Page extends DonePage> {

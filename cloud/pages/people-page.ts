@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { printUsageQuery, type UsageQuery, withFilter } from "../../core/pricing/view/usage-query.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
-import { type Machines, type Members, machinesSchema, membersSchema } from "../../core/wire/people.ts";
+import type { Members } from "../../core/wire/people.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { renderCoverageLine } from "../../pages/coverage-figure.ts";
 import { formatChange, renderUsd } from "../../pages/figures.ts";
@@ -23,7 +23,7 @@ import {
   usagePageHref,
 } from "../../pages/usage-view.ts";
 import { EXPLORE_VIEW } from "../../pages/views/explore-view.ts";
-import { readRoutePart } from "./page-api.ts";
+import { readMachinesPart, readMembersPart } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { sendFile } from "./page-tools.ts";
 import { createUsageHost } from "./usage-pages.ts";
@@ -55,10 +55,8 @@ export async function showPeople(call: PageCall): Promise<PageAnswer> {
   const query: UsageQuery = { ...view.query, by: "person", thenBy: null, bucket: "none" };
   const [usage, members, machines] = await Promise.all([
     host.readUsage(query),
-    call.reader.read<Members | null>("members", () => readRoutePart(call, "/members", membersSchema), null),
-    call.reader.read<Machines>("machines", () => readRoutePart(call, "/machines", machinesSchema), {
-      items: [],
-    }),
+    readMembersPart(call, null),
+    readMachinesPart(call, { items: [] }),
   ]);
   const controls = renderUsagePeriods(view, call.place);
   const page = { heading: "People", path: PATH, controls };

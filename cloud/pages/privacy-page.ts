@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { formatCount } from "../../core/values/text/format-count.ts";
 import { isUuid } from "../../core/values/uuid.ts";
-import { type Members, membersSchema } from "../../core/wire/people.ts";
+import type { Members } from "../../core/wire/people.ts";
 import { workspacePrivacySchema } from "../../core/wire/privacy.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
@@ -16,7 +16,7 @@ import { renderActionForm, renderSelect } from "./action-form.ts";
 import { withDone } from "./done-messages.ts";
 import { notice } from "./layout.ts";
 import { workspacePrivacyCsv } from "./list-csv.ts";
-import { readRoutePart } from "./page-api.ts";
+import { readMembersPart, readRoutePart } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { redirectTo } from "./page-parts.ts";
 import { readNamesPart, sendFile, toolsOf } from "./page-tools.ts";
@@ -78,7 +78,7 @@ async function renderPrivacy(call: PageCall, message: string | null): Promise<Pa
     return sendFile(call, createPageFile("privacy", format, file));
   }
   const [members, holdings, erasures] = await Promise.all([
-    reader.read<Members>("members", () => readRoutePart(call, "/members", membersSchema), { items: [] }),
+    readMembersPart(call, { items: [] }),
     reader.read<readonly PersonHoldings[] | null>(
       "stored requests by person",
       () => readVisibleHoldings(env.parts.db, workspace, person.userId),

@@ -1,14 +1,13 @@
 import { html } from "hono/html";
 import { checkPlan, PLAN_TABLE } from "../../core/privacy/plans/plan-table.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
-import { type Members, membersSchema } from "../../core/wire/people.ts";
 import { RETENTION_DAYS_MAX } from "../../core/wire/settings.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderUnread } from "../../pages/page-parts.ts";
 import { renderActionForm, renderSelect } from "./action-form.ts";
 import { withDone } from "./done-messages.ts";
 import { notice } from "./layout.ts";
-import { type FormRoute, readRoutePart, sendForm } from "./page-api.ts";
+import { type FormRoute, readMembersPart, sendForm } from "./page-api.ts";
 import type { PageAnswer, PageCall } from "./page-call.ts";
 import { redirectTo } from "./page-parts.ts";
 import { toolsOf } from "./page-tools.ts";
@@ -69,11 +68,7 @@ function routeOf(action: string | null, form: URLSearchParams): FormRoute<typeof
 }
 
 async function renderSettings(call: PageCall, message: string | null): Promise<PageAnswer> {
-  const members = await call.reader.read<Members | null>(
-    "members",
-    () => readRoutePart(call, "/members", membersSchema),
-    null,
-  );
+  const members = await readMembersPart(call, null);
   const self = members?.items.find((member) => member.user_id === call.person.userId);
   const isAdmin = call.workspace.role === "admin";
   const main = html`${notice(message)}
