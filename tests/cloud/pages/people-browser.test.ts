@@ -87,6 +87,8 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     assert.fail(`the keyboard does not reach ${name}`);
   };
   const at = (path: string) => page.waitForURL(baseUrl + path);
+  /** Waits until the page has put the focus into the field of that label, which browsers do with their first frame. */
+  const focusIn = (label: string) => page.getByLabel(label).and(page.locator(":focus")).waitFor();
 
   it("an invitation's secret is read from the emailed link, removed from the address, and sent only in one request body", {
     timeout: 4 * SLOW_MS,
@@ -102,6 +104,7 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     assert.equal(await page.getByLabel("Email").inputValue(), "new@example.com");
     await look(page, "sign-up-invited");
     // The focus is in the first empty field.
+    await focusIn("Name");
     await page.keyboard.type("Noor Haddad");
     await tabTo("Password");
     await page.keyboard.type(PASSWORD);
@@ -146,6 +149,7 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
   it("an invitation for another address is refused with a message", { timeout: 2 * SLOW_MS }, async () => {
     await page.goto(`${baseUrl}/sign-in`);
     await look(page, "sign-in-provider");
+    await focusIn("Email");
     await page.getByLabel("Email").fill("owner@example.com");
     await page.getByLabel("Password").fill(PASSWORD);
     await page.keyboard.press("Enter");
@@ -160,6 +164,7 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     await look(page, "invitation-accept");
     await page.goto(`${baseUrl}/invitation#mtr_invite_${"A".repeat(64)}`);
     await page.getByRole("heading", { name: "Open an invitation" }).waitFor();
+    await focusIn("Link");
     await page.getByLabel("Link").fill("what is this");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
@@ -171,10 +176,12 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
   }, async () => {
     await people.addOwner("forgot@example.com");
     await page.goto(`${baseUrl}/sign-in`);
+    await focusIn("Email");
     await tabTo("Forgot your password?");
     await page.keyboard.press("Enter");
     await at("/forgot-password");
     await look(page, "forgot");
+    await focusIn("Email");
     await page.keyboard.type("forgot@example.com");
     await page.keyboard.press("Enter");
     await page.getByRole("status").waitFor();
@@ -184,6 +191,7 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     assert.equal(page.url(), `${baseUrl}/reset-password`);
     await page.getByLabel("Link from the email").waitFor({ state: "hidden" });
     await look(page, "reset");
+    await focusIn("New password");
     await page.keyboard.type("short");
     await page.keyboard.press("Enter");
     // The browser refuses it, with its own message.
@@ -192,6 +200,7 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     await page.keyboard.press("Enter");
     await page.getByText("Your new password is set").waitFor();
     await look(page, "sign-in-done");
+    await focusIn("Email");
     await page.getByLabel("Email").fill("forgot@example.com");
     await page.getByLabel("Password").fill("short and then long enough");
     await page.keyboard.press("Enter");
@@ -203,6 +212,7 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     assert.deepEqual(complaints, []);
 
     await page.goto(`${baseUrl}/reset-password#${secret}`);
+    await focusIn("New password");
     await page.keyboard.type("another long password");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
@@ -216,6 +226,8 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     provider.claims = { sub: "g", email: "guest@example.com", email_verified: false, name: "Guest Gomez" };
     await page.goto(link);
     await page.getByRole("link", { name: "Sign in" }).click();
+    // The email address is the invitation's.
+    await focusIn("Password");
     await tabTo("Continue with Example Corp");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
@@ -322,6 +334,7 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     timeout: 4 * SLOW_MS,
   }, async () => {
     await page.goto(`${baseUrl}/sign-in`);
+    await focusIn("Email");
     await page.getByLabel("Email").fill("owner@example.com");
     await page.getByLabel("Password").fill(PASSWORD);
     await page.keyboard.press("Enter");
