@@ -22,7 +22,7 @@ import { reachOf } from "../routes/reads/read-period.ts";
 import { readPeriodCoverage } from "../routes/reads/read-usage.ts";
 import { MAX_SESSION_REQUESTS, toSession } from "../routes/reads/sessions.ts";
 import { toTrace } from "../routes/reads/to-trace.ts";
-import { findSession, listSessions, type SessionRow } from "../store/reads/sessions.ts";
+import { countUnknownCosts, findSession, listSessions, type SessionRow } from "../store/reads/sessions.ts";
 import type { TraceRow } from "../store/reads/traces.ts";
 import { NO_MENUS, readFilterMenus } from "./filter-menus.ts";
 import { sessionsCsv, tracesCsv } from "./list-csv.ts";
@@ -52,13 +52,18 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
   const period = readPagePeriod(view, place, floor);
   const { from, to } = period;
   const list = { from, to, floor, query: view.query, limit: MAX_SESSIONS };
-  const [rows, menus, coverage] = await Promise.all([
+  const [rows, menus, coverage, unknownCosts] = await Promise.all([
     listSessions(parts.db, workspace.workspaceId, list),
     reader.read("menus of filters", () => readFilterMenus(call, period, MENUS), NO_MENUS),
     reader.read<CoverageFigure>(
       "coverage",
       () => readPeriodCoverage(parts, workspace.workspaceId, period),
       UNREAD_COVERAGE,
+    ),
+    reader.read(
+      "sessions of unknown cost",
+      () => countUnknownCosts(parts.db, workspace.workspaceId, list),
+      0,
     ),
   ]);
   const shown = rows.slice(0, MAX_SESSIONS);
@@ -69,6 +74,7 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
   const answer = {
     ...menus,
     sessions: await toSessionLines(call, shown),
+    unknownCosts,
     periodWords: period.words,
     coverage,
     hasMore: rows.length > MAX_SESSIONS,

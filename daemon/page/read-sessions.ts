@@ -9,7 +9,7 @@ import {
 } from "../../pages/views/sessions.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { LOCAL_DIMENSIONS, readCoverage } from "../api/read-usage.ts";
-import type { SessionSummary } from "../store/port/sessions.ts";
+import type { SessionQuery, SessionSummary } from "../store/port/sessions.ts";
 import { totalInput } from "../store/token-sums.ts";
 import { readLocalPeriod } from "./page-period.ts";
 import { readMenus } from "./read-requests.ts";
@@ -41,12 +41,13 @@ export function toSessionLine(session: SessionSummary): SessionLine {
 }
 
 /** Lists the sessions of a view. */
-export async function listSessions(
-  { store, turn, clock }: ApiPorts,
-  view: SessionsView,
-): Promise<readonly SessionSummary[]> {
+export async function listSessions(ports: ApiPorts, view: SessionsView): Promise<readonly SessionSummary[]> {
+  return await ports.store.sessions.list(queryOf(ports, view), ports.turn);
+}
+
+function queryOf({ clock }: ApiPorts, view: SessionsView): SessionQuery {
   const { from, to } = readLocalPeriod(view, clock.now());
-  return await store.sessions.list({ ...view.query, from, to, limit: MAX_SESSIONS }, turn);
+  return { ...view.query, from, to, limit: MAX_SESSIONS };
 }
 
 /** Reads the sessions of a view. */
@@ -59,6 +60,11 @@ export async function readSessions(
   const sessions = await listSessions(ports, view);
   return {
     sessions: sessions.map(toSessionLine),
+    unknownCosts: await parts.read(
+      "sessions of unknown cost",
+      () => ports.store.sessions.countUnknownCosts(queryOf(ports, view), ports.turn),
+      0,
+    ),
     periodWords: period.words,
     coverage: await parts.read<CoverageFigure>(
       "coverage",

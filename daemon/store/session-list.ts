@@ -102,6 +102,8 @@ interface SessionSums {
   /** When the last one ended. */
   last: Millis;
   cost: CostSplit;
+  /** The calls without a known cost. */
+  unpriced: number;
 }
 
 const compare = (one: bigint, other: bigint): number => (one < other ? -1 : one > other ? 1 : 0);
@@ -126,41 +128,62 @@ interface SumsRow {
   readonly mode?: BillingMode;
   readonly cost_high?: number;
   readonly cost_low?: number;
+  readonly unpriced?: number;
 }
 
 const TIMES = `count(*) AS calls, min(requested_at) AS first, max(requested_at) AS latest,
   max(requested_at + latency_ms) AS last`;
 
 const COSTS = `${SERIES_COLUMNS.billing_mode} AS mode, coalesce(sum(cost_pico_usd / ${COST_HALF}), 0) AS cost_high,
-  coalesce(sum(cost_pico_usd % ${COST_HALF}), 0) AS cost_low`;
+  coalesce(sum(cost_pico_usd % ${COST_HALF}), 0) AS cost_low,
+  count(*) FILTER (WHERE ${SERIES_COLUMNS.unpriced}) AS unpriced`;
 
-/** Reads all matching requests of the period, their costs only if these decide. No rollup has sessions. */
 async function sortBySums(
   connection: SqliteConnection,
   query: SessionQuery,
   turn: Turn,
 ): Promise<readonly string[]> {
   const { sort = "latest", minPicoUsd = null } = query;
-  const select =
-    sort === "cost" || minPicoUsd !== null
-      ? { columns: `${TIMES}, ${COSTS}`, group: "mode" }
-      : { columns: TIMES };
-  const sessions = new Map<string, SessionSums>();
-  for await (const rows of readSlices<SumsRow>(connection, query, select, turn))
-    for (const row of rows) addRow(sessions, row);
-  return [...sessions.values()]
+  return (await sumSessions(connection, query, sort === "cost" || minPicoUsd !== null, turn))
     .filter(({ cost }) => minPicoUsd === null || hasCost(cost, minPicoUsd))
     .sort((one, other) => BY_SUMS[sort](one, other) || BY_SUMS.latest(one, other))
     .slice(0, query.limit)
     .map(({ id }) => id);
 }
 
+/** Counts the sessions that a minimum cost leaves out although what they cost is not known. */
+export async function countUnknownCosts(
+  connection: SqliteConnection,
+  query: SessionQuery,
+  turn: Turn,
+): Promise<number> {
+  const { minPicoUsd = null } = query;
+  if (minPicoUsd === null) return 0;
+  const sessions = await sumSessions(connection, query, true, turn);
+  return sessions.filter(({ cost, unpriced }) => unpriced > 0 && !hasCost(cost, minPicoUsd)).length;
+}
+
+/** Sums up all matching requests of the period by session. Reads their costs only if asked to. No rollup has sessions. */
+async function sumSessions(
+  connection: SqliteConnection,
+  query: SessionQuery,
+  hasCosts: boolean,
+  turn: Turn,
+): Promise<readonly SessionSums[]> {
+  const select = hasCosts ? { columns: `${TIMES}, ${COSTS}`, group: "mode" } : { columns: TIMES };
+  const sessions = new Map<string, SessionSums>();
+  for await (const rows of readSlices<SumsRow>(connection, query, select, turn))
+    for (const row of rows) addRow(sessions, row);
+  return [...sessions.values()];
+}
+
 function addRow(sessions: Map<string, SessionSums>, row: SumsRow): void {
-  const { id, calls, first, latest, last, mode, cost_high = 0, cost_low = 0 } = row;
+  const { id, calls, first, latest, last, mode, cost_high = 0, cost_low = 0, unpriced = 0 } = row;
   const known = sessions.get(id);
-  const sums = known ?? { id, calls: 0, first, latest, last, cost: NO_COST };
+  const sums = known ?? { id, calls: 0, first, latest, last, cost: NO_COST, unpriced: 0 };
   if (known === undefined) sessions.set(id, sums);
   sums.calls += calls;
+  sums.unpriced += unpriced;
   sums.first = Math.min(sums.first, first);
   sums.latest = Math.max(sums.latest, latest);
   sums.last = Math.max(sums.last, last);

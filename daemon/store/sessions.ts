@@ -5,7 +5,7 @@ import type { FoundSession, SessionStore, SessionSummary } from "./port/sessions
 import { sumRows, toReportRows } from "./report-rows.ts";
 import { type RequestRow, toStoredRequest } from "./request-rows.ts";
 import { SERIES_COLUMNS } from "./rollup-definition.ts";
-import { findSessions } from "./session-list.ts";
+import { countUnknownCosts, findSessions } from "./session-list.ts";
 import { type SumRow, sumsOfRequests } from "./usage-sums.ts";
 
 /** How many ids an ambiguous beginning lists. */
@@ -23,6 +23,7 @@ export function createSessionStore({ reads }: Pick<StoreConnections, "reads">): 
       }
       return summaries;
     },
+    countUnknownCosts: (query, turn) => countUnknownCosts(reads, query, turn),
     find: (text) => findSession(reads, text),
     summarise: (sessionId) => summarise(reads, sessionId),
     requests: (sessionId, limit) =>

@@ -1,7 +1,11 @@
 import { html } from "hono/html";
 import { type CostSplit, sumOfSplit } from "../../core/pricing/cost-split.ts";
 import { formatPicoUsd, formatUsd } from "../../core/pricing/money.ts";
-import { parseSessionQuery, type SessionListQuery } from "../../core/pricing/view/session-query.ts";
+import {
+  describeUnknownCosts,
+  parseSessionQuery,
+  type SessionListQuery,
+} from "../../core/pricing/view/session-query.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { SESSION_SORTS, type SessionSort } from "../../core/wire/queries.ts";
@@ -66,6 +70,8 @@ export interface SessionLine {
 
 export interface SessionsAnswer {
   readonly sessions: readonly SessionLine[];
+  /** How many sessions a minimum cost leaves out because a call has no known cost. */
+  readonly unknownCosts: number;
   readonly periodWords: string;
   /** Of the period, whatever the filters. */
   readonly coverage: CoverageFigure;
@@ -114,8 +120,13 @@ export function renderSessions(answer: SessionsAnswer, view: SessionsView, place
       sessions.length > 0
         ? html`<section class="panel">${renderTable(sorted, view, place)}</section>`
         : renderNone(view, nameOf)
-    }</div>`;
+    }${renderUnreadOf(answer.failed, "sessions of unknown cost")}${renderUnknownCosts(answer, view)}</div>`;
 }
+
+const renderUnknownCosts = ({ unknownCosts, sessions }: SessionsAnswer, view: SessionsView): Html =>
+  unknownCosts === 0
+    ? html``
+    : html`<p class="quiet">${describeUnknownCosts(unknownCosts)}${sessions.length === 0 ? "" : html` <a href="${viewHref(view, { values: { min_cost: "" } })}">Show sessions of any cost</a>`}</p>`;
 
 const renderMinCost = ({ values }: SessionsView): Html =>
   html`<label>Minimum cost in USD <input id="menu-min_cost" name="min_cost" inputmode="decimal" size="6" maxlength="40" value="${values.min_cost ?? ""}"></label>`;

@@ -1,7 +1,11 @@
 import { UsageError } from "clipanion";
 import { shownParts } from "../../../core/pricing/cost-split.ts";
 import { isUsageFilter, toUsageParameter } from "../../../core/pricing/view/request-query.ts";
-import { parseSessionQuery, type SessionListQuery } from "../../../core/pricing/view/session-query.ts";
+import {
+  describeUnknownCosts,
+  parseSessionQuery,
+  type SessionListQuery,
+} from "../../../core/pricing/view/session-query.ts";
 import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
 import { isCloudDimension } from "../../../daemon/api/read-usage.ts";
 import { sessionsTable } from "../../../daemon/api/session-csv.ts";
@@ -48,7 +52,13 @@ export async function listSessions(context: CommandContext, options: ListSession
     if (options.json) return context.printJson({ items: sessions.map(sessionJson) });
     if (options.csv) return context.stdout.write(renderCsvTable(...sessionsTable(sessions)));
     if (store.records.latestId() === null) return context.print(`No sessions.\n${METER_A_PROGRAM}`);
-    context.print(renderSessions(sessions, context.width, options.utc));
+    const unknown = await store.sessions.countUnknownCosts(query, async () => {});
+    context.print(
+      [
+        renderSessions(sessions, context.width, options.utc),
+        ...(unknown > 0 ? [describeUnknownCosts(unknown)] : []),
+      ].join("\n"),
+    );
   });
 }
 

@@ -80,6 +80,27 @@ export async function listSessions(
   });
 }
 
+/** Counts the sessions that the minimum cost of a list leaves out although what they cost is not known. Without one: 0. */
+export async function countUnknownCosts(
+  db: CloudDatabase,
+  workspaceId: string,
+  { from, to, query: { filters, minPicoUsd } }: SessionList,
+): Promise<number> {
+  if (minPicoUsd === null) return 0;
+  return await inReadScope(db, { workspaceId }, async (trx) => {
+    const { rows } = await sql<{ sessions: string }>`
+      select count(*) as sessions from (
+        select session_id from requests
+        where workspace_id = ${workspaceId}::uuid and session_id is not null
+          and requested_at >= ${from}::timestamptz and requested_at < ${to}::timestamptz ${matchRequests(filters)}
+        group by session_id
+        having count(*) filter (where ${sql.raw(UNPRICED)}) > 0
+          and coalesce(greatest(${sql.raw(PARTS)}), 0) < ${minPicoUsd.toString()}::numeric
+      ) as unknown`.execute(trx);
+    return Number(rows[0]?.sessions ?? 0);
+  });
+}
+
 async function findIds(
   trx: Transaction<CloudSchema>,
   workspaceId: string,

@@ -1,3 +1,4 @@
+import { formatCount } from "../../values/text/format-count.ts";
 import { joinQueries } from "../../values/text/query-string.ts";
 import { SESSION_SORTS, type SessionSort } from "../../wire/queries.ts";
 import type { CostSplit } from "../cost-split.ts";
@@ -21,6 +22,12 @@ export interface SessionListQuery {
  */
 export const hasCost = (split: CostSplit, minPicoUsd: bigint): boolean =>
   Object.values(split).some((picoUsd) => picoUsd >= minPicoUsd);
+
+/** Says how many sessions a minimum cost leaves out because a call has no known cost. */
+export const describeUnknownCosts = (sessions: number): string =>
+  sessions === 1
+    ? "1 session may cost more: a call has no known price. It is left out."
+    : `${formatCount(sessions)} sessions may cost more: calls have no known price. They are left out.`;
 
 /** Parses the filters, `min_cost` (in USD) and `sort` of a list of sessions. Other parameters are left to the caller. */
 export function parseSessionQuery(parameters: Iterable<readonly [key: string, value: string]>): {

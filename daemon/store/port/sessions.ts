@@ -40,6 +40,8 @@ export type FoundSession =
 export interface SessionStore {
   /** Lists sessions in the order of the query, with `turn` between slices. */
   list(query: SessionQuery, turn: Turn): Promise<SessionSummary[]>;
+  /** Counts the sessions that the minimum cost of a query leaves out although what they cost is not known. Without one: 0. */
+  countUnknownCosts(query: SessionQuery, turn: Turn): Promise<number>;
   /** Finds a session by its id or a unique beginning of it, or by `last` for the one with the latest request. */
   find(text: string): FoundSession;
   /** Sums up a session. Not found: null. */

@@ -155,6 +155,9 @@ describeOnEngines("the sessions of a workspace", (engine) => {
     const page = await read("/sessions?min_cost=1000.00&project=shop&client=claude");
     assert.match(page, /No session cost \$1,000\.00 or more/);
     assert.match(page, /This page has no “client”\./);
+    assert.doesNotMatch(page, /may cost more/);
+    const unknown = await read("/sessions?min_cost=1000.00");
+    assert.match(unknown, /2 sessions may cost more: calls have no known price\. They are left out\./);
     assert.match(page, /curl[^<]*limit=100&amp;project=shop&amp;min_cost=1000&#39;/);
     assert.match(
       await read("/sessions?form=1&min_cost=&project=&model=&unknown=project"),

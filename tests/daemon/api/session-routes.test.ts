@@ -91,6 +91,24 @@ describe("GET /v1/sessions", () => {
       assert.match(await (await ask("/sessions?min_cost=much&person=ann")).text(), /“min_cost” is left out/);
     }));
 
+  it("says on the page how many sessions a minimum cost leaves out because it is not known", async () => {
+    const rig = await openApi();
+    try {
+      rig.store.records.insert([
+        ...records,
+        sampleRecord({ requestedAt: noon, sessionId: "u", costPicoUsd: null, costSource: "unpriced" }),
+      ]);
+      const page = await (await rig.ask("/sessions?min_cost=0.000000000007")).text();
+      assert.match(page, /<tr id="s-s 1">[\s\S]*1 session may cost more: a call has no known price\./);
+      assert.match(page, /left out\. <a href="\/sessions">Show sessions of any cost<\/a>/);
+      assert.doesNotMatch(await (await rig.ask("/sessions")).text(), /may cost more/);
+      const none = await (await rig.ask("/sessions?min_cost=1000")).text();
+      assert.match(none, /No session cost \$1,000\.00 or more[\s\S]*1 session may cost more/);
+    } finally {
+      rig.close();
+    }
+  });
+
   it("counts the calls that budgets refused apart from those that failed", async () => {
     const rig = await openApi();
     try {

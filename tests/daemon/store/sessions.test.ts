@@ -16,6 +16,14 @@ const filter = (dimension: UsageDimension, ...values: string[]): UsageFilter => 
   not: false,
   values,
 });
+const NO_TOKENS = {
+  promptTokens: null,
+  cacheReadTokens: null,
+  cacheWriteTokens: null,
+  cacheWrite1hTokens: null,
+  completionTokens: null,
+  thinkingTokens: null,
+};
 const ALL = { from: null, to: null, limit: 20 };
 
 const call = (sessionId: string | null, minutes: number, more: Partial<RequestRecord> = {}) =>
@@ -180,6 +188,25 @@ describe("sessions.list()", () => {
       assert.deepEqual(await listed(store, { from, minPicoUsd: 1_000n, sort: "calls" }), [
         ...["huge", "spent", "plan"],
       ]);
+    }));
+
+  it("counts those that an amount leaves out although a call has no known price", () =>
+    withStore(async (store) => {
+      const unknown = { costPicoUsd: null, costSource: "unpriced" } as const;
+      store.records.insert([
+        call("priced", 0, { billingMode: "metered", costPicoUsd: 600n }),
+        call("unpriced", 1, unknown),
+        call("half", 2, unknown),
+        call("half", 3, { billingMode: "metered", costPicoUsd: 600n }),
+        call("failed", 4, { ...unknown, errorClass: "rate_limit", tokens: NO_TOKENS }),
+      ]);
+      const counted = (query: Partial<SessionQuery>) =>
+        store.sessions.countUnknownCosts({ ...ALL, ...query }, turn);
+      assert.equal(await counted({}), 0);
+      assert.equal(await counted({ minPicoUsd: 601n }), 2);
+      assert.equal(await counted({ minPicoUsd: 600n }), 1);
+      assert.equal(await counted({ minPicoUsd: 601n, from: (noon + 2 * minute) as never, limit: 1 }), 1);
+      assert.equal(await counted({ minPicoUsd: 601n, filters: [filter("session", "priced")] }), 0);
     }));
 
   it("lists the same from the rollups as from all requests", () =>

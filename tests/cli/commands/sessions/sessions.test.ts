@@ -104,6 +104,9 @@ describe("meter sessions", () => {
       const shown = [...stdout.matchAll(/^~?([0-9a-f]{8}-[0-9a-f]{4}) /gm)].map(([, id]) => id);
       assert.deepEqual(shown, ids, words.join(" "));
     }
+    const unknown = "1 session may cost more: a call has no known price. It is left out.\n";
+    assert.ok((await run(["sessions", "--min-cost", "5"])).stdout.endsWith(`No sessions.\n${unknown}`));
+    assert.ok(!(await run(["sessions", "--min-cost", "0.0049"])).stdout.includes("left out"));
     for (const [words, message] of [
       [["--filter", "branch"], /Invalid value for --filter: branch\. Expected: <key>=<value>/],
       [["--filter", "colour=red"], /Invalid value for --filter: colour=red/],

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { NO_COST } from "../../../../core/pricing/cost-split.ts";
 import { MAX_COST_PICO_USD } from "../../../../core/pricing/money.ts";
 import {
+  describeUnknownCosts,
   hasCost,
   parseSessionQuery,
   printSessionQuery,
@@ -12,6 +13,19 @@ import { SESSION_SORTS } from "../../../../core/wire/queries.ts";
 import { aUsageQuery } from "./usage-query.rig.ts";
 
 const parse = (text: string) => parseSessionQuery(new URLSearchParams(text));
+
+describe("describeUnknownCosts()", () => {
+  it("says how many sessions an amount leaves out, and why", () => {
+    assert.equal(
+      describeUnknownCosts(1),
+      "1 session may cost more: a call has no known price. It is left out.",
+    );
+    assert.equal(
+      describeUnknownCosts(1_200),
+      "1,200 sessions may cost more: calls have no known price. They are left out.",
+    );
+  });
+});
 
 describe("parseSessionQuery()", () => {
   it("reads filters that repeat and exclude, the lowest cost and the order", () => {
