@@ -23,7 +23,13 @@ export function installProgram(): InstalledProgram {
   if (!isBuilt()) throw new Error("there is no output of the build. Build it: npm run build");
   const folder = mkdtempSync(join(tmpdir(), "meter-bench-"));
   cpSync(join(root, "dist"), join(folder, "dist"), { recursive: true });
-  for (const name of ["cli/bin.js", "cli/compile-cache.js", "cli/node-version.js", "cli/supervise.sh"])
+  for (const name of [
+    "cli/bin.js",
+    "cli/compile-cache.js",
+    "cli/load-bundle.js",
+    "cli/node-version.js",
+    "cli/supervise.sh",
+  ])
     cpSync(join(root, name), join(folder, name));
   cpSync(join(root, "package.json"), join(folder, "package.json"));
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));

@@ -7,17 +7,25 @@ import { findCompileCacheFolder } from "./compile-cache.js";
 import { isNodeNewEnough } from "./node-version.js";
 
 if (await isNodeNewEnough("meter", import.meta.url)) {
-  // A cache that NODE_COMPILE_CACHE names is on already and stays.
   const cacheFolder = findCompileCacheFolder(process.env);
-  if (cacheFolder !== null) module.enableCompileCache?.(cacheFolder);
+  const words = process.argv.slice(2);
   // Each of these is a program of its own, because it is run often: Node loads it in half the time.
-  const word = process.argv[2];
   const isOwnProgram =
-    word === "report" || word === "status" || (word === "statusline" && process.argv.length === 3);
-  const [file, bundle] = isOwnProgram
-    ? [`commands/${word}/run-${word}.ts`, `run-${word}.js`]
-    : ["main.ts", "main.js"];
-  const source = new URL(file, import.meta.url);
-  const { main } = await import(existsSync(source) ? source.href : `../dist/cli/bundle/${bundle}`);
-  process.exitCode = await main(process.argv.slice(2));
+    words[0] === "report" || words[0] === "status" || (words[0] === "statusline" && words.length === 1);
+  const source = new URL(
+    isOwnProgram ? `commands/${words[0]}/run-${words[0]}.ts` : "main.ts",
+    import.meta.url,
+  );
+  if (isOwnProgram && !existsSync(source)) {
+    const { loadBundle } = await import("./load-bundle.js");
+    const bundle = new URL(`../dist/cli/bundle/run-${words[0]}.cjs`, import.meta.url);
+    const { program, saveCode } = loadBundle(bundle, cacheFolder);
+    process.exitCode = await program.main(words);
+    saveCode();
+  } else {
+    // A cache that NODE_COMPILE_CACHE names is on already and stays.
+    if (cacheFolder !== null) module.enableCompileCache?.(cacheFolder);
+    const { main } = await import(existsSync(source) ? source.href : "../dist/cli/bundle/main.js");
+    process.exitCode = await main(words);
+  }
 }

@@ -92,7 +92,6 @@ function bundleMeter(): void {
     ...place,
     entries: [
       "dist/cli/main.js",
-      "dist/cli/commands/statusline/run-statusline.js",
       "dist/daemon/proxy/proxy-worker.js",
       "dist/adapters/process-table/lookup-worker.js",
     ],
@@ -100,7 +99,7 @@ function bundleMeter(): void {
   });
   bundleModules({
     ...place,
-    entries: ["dist/cli/commands/report/run-report.js", "dist/cli/commands/status/run-status.js"],
+    entries: ["report", "status", "statusline"].map((word) => `dist/cli/commands/${word}/run-${word}.js`),
     // Only Bun's SQLite needs it.
     external: [...external, "kysely"],
     isWhole: true,

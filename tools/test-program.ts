@@ -20,6 +20,7 @@ const START_FILES = [
   "cli/bin.js",
   "cli/cloud-bin.js",
   "cli/compile-cache.js",
+  "cli/load-bundle.js",
   "cli/node-version.js",
   "cli/supervise.sh",
   "package.json",
@@ -28,9 +29,6 @@ const START_FILES = [
 const BUNDLES = {
   "dist/cli/bundle": [
     "cli/main.ts",
-    "cli/commands/report/run-report.ts",
-    "cli/commands/status/run-status.ts",
-    "cli/commands/statusline/run-statusline.ts",
     "daemon/proxy/proxy-worker.ts",
     "adapters/process-table/lookup-worker.ts",
   ],
@@ -58,6 +56,13 @@ export function writeTestProgram(root: string, folder: string): string | null {
   for (const [name, entries] of Object.entries(BUNDLES)) {
     bundleModules({ root, entries, external: EXTERNAL, folder: relative(root, join(draft, name)) });
   }
+  bundleModules({
+    root,
+    entries: ["report", "status", "statusline"].map((word) => `cli/commands/${word}/run-${word}.ts`),
+    external: [...EXTERNAL, "kysely"],
+    folder: relative(root, join(draft, "dist/cli/bundle")),
+    isWhole: true,
+  });
   const programs = join(folder, hashOfFiles(draft));
   if (existsSync(programs)) rmSync(draft, { recursive: true });
   else renameSync(draft, programs);
@@ -68,7 +73,7 @@ export function writeTestProgram(root: string, folder: string): string | null {
 
 function hashOfFiles(folder: string): string {
   const hash = createHash("sha256");
-  for (const file of globSync("**/*.{js,json,sh}", { cwd: folder }).sort()) {
+  for (const file of globSync("**/*.{js,cjs,json,sh}", { cwd: folder }).sort()) {
     hash.update(`${file}\n`).update(readFileSync(join(folder, file)));
   }
   return hash.digest("hex").slice(0, 16);

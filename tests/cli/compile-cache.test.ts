@@ -151,6 +151,11 @@ describe("findCompileCacheFolder()", { skip: onPosixOnly }, () => {
     assert.equal(findCompileCacheFolder({ METER_HOME: join(folder, "link") }), cache);
   });
 
+  it("returns null if the user has turned compile caches off", (t) => {
+    t.after(clean);
+    assert.equal(findCompileCacheFolder({ METER_HOME: home, NODE_DISABLE_COMPILE_CACHE: "1" }), null);
+  });
+
   it("returns null if the disk is nearly full, which leaves the space to records", (t) => {
     t.after(clean);
     const find = (bavail: number) =>

@@ -54,7 +54,13 @@ describe("the tree", () => {
 
   // A shared folder holds what any local user put there.
   it("keeps nothing in the system's folder for temporary files", () => {
-    const programs = ["cli/bin.js", "cli/cloud-bin.js", "cli/node-version.js", "cli/compile-cache.js"];
+    const programs = [
+      "cli/bin.js",
+      "cli/cloud-bin.js",
+      "cli/node-version.js",
+      "cli/compile-cache.js",
+      "cli/load-bundle.js",
+    ];
     const wrong = [...sources, ...programs].filter((file) =>
       /\b(tmpdir|mkdtemp(Sync)?|mkdtempDisposable(Sync)?|TMPDIR|enableCompileCache\?*\.?\(\))|["'`]\/(var\/)?tmp\b/.test(
         withoutComments(readSource(file)),
@@ -83,6 +89,7 @@ describe("the tree", () => {
       "bin.js",
       "cloud-bin.js",
       "compile-cache.js",
+      "load-bundle.js",
       "main.ts",
       "mod.ts",
       "node-version.js",
