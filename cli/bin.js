@@ -1,12 +1,11 @@
 #!/usr/bin/env node
 // Starts the program: from the sources in a checkout, from `dist/` in an installed package.
-import { existsSync } from "node:fs";
-import module from "node:module";
-import process from "node:process";
-import { findCompileCacheFolder } from "./compile-cache.js";
+// Modules of Node are not imported here: an import of `node:fs` loads its streams and promises too, 5 ms.
 import { isNodeNewEnough } from "./node-version.js";
 
 if (await isNodeNewEnough("meter", import.meta.url)) {
+  const { existsSync } = process.getBuiltinModule("node:fs");
+  const { findCompileCacheFolder } = await import("./compile-cache.js");
   const cacheFolder = findCompileCacheFolder(process.env);
   const words = process.argv.slice(2);
   // Each of these is a program of its own, because it is run often: Node loads it in half the time.
@@ -24,7 +23,7 @@ if (await isNodeNewEnough("meter", import.meta.url)) {
     saveCode();
   } else {
     // A cache that NODE_COMPILE_CACHE names is on already and stays.
-    if (cacheFolder !== null) module.enableCompileCache?.(cacheFolder);
+    if (cacheFolder !== null) process.getBuiltinModule("node:module").enableCompileCache?.(cacheFolder);
     const { main } = await import(existsSync(source) ? source.href : "../dist/cli/bundle/main.js");
     process.exitCode = await main(words);
   }

@@ -1,9 +1,8 @@
 // Node runs the code in a compile cache without checking who wrote it, so the cache is in a folder that only this user can
 // write to. Plain JavaScript, because it runs before types are stripped.
-import { lstatSync, realpathSync, statfsSync } from "node:fs";
-import { homedir } from "node:os";
-import { dirname, isAbsolute, join, relative, resolve } from "node:path";
-import process from "node:process";
+const { lstatSync, realpathSync, statfsSync } = process.getBuiltinModule("node:fs");
+const { homedir } = process.getBuiltinModule("node:os");
+const { dirname, isAbsolute, join, relative, resolve } = process.getBuiltinModule("node:path");
 
 const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;

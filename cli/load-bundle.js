@@ -1,13 +1,12 @@
 // Loads a program that is one CommonJS file, with the code that V8 compiled for it before. Node's compile cache has only what V8
 // compiles at once. Functions are compiled when they are first called, which is a fifth of the time of `meter report`. Plain
 // JavaScript, because it runs before anything else.
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { basename, dirname, join } from "node:path";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
-import { constants, Script } from "node:vm";
-import { crc32 } from "node:zlib";
+const { readFileSync, renameSync, rmSync, writeFileSync } = process.getBuiltinModule("node:fs");
+const { createRequire } = process.getBuiltinModule("node:module");
+const { basename, dirname, join } = process.getBuiltinModule("node:path");
+const { fileURLToPath } = process.getBuiltinModule("node:url");
+const { constants, Script } = process.getBuiltinModule("node:vm");
+const { crc32 } = process.getBuiltinModule("node:zlib");
 
 /** Bytes before the code: the checksums of the source and of the code. V8 compares only the length of the source. */
 const HEADER_BYTES = 8;

@@ -1,8 +1,4 @@
 // This file must run on old versions of Node.
-import { existsSync } from "node:fs";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
-
 const [major, minor] = process.versions.node.split(".").map(Number);
 
 /**
@@ -11,6 +7,8 @@ const [major, minor] = process.versions.node.split(".").map(Number);
  */
 export async function isNodeNewEnough(name, programUrl) {
   if (major > 22 || (major === 22 && minor >= 19)) return true;
+  const { existsSync } = await import("node:fs");
+  const { fileURLToPath } = await import("node:url");
   const ownNode = new URL("../tools/own-node.js", import.meta.url);
   if (existsSync(ownNode) && (await import(ownNode.href)).runOnOwnNode(fileURLToPath(programUrl)))
     return false;
