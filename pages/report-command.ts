@@ -1,7 +1,7 @@
 import { formatPicoUsd } from "../core/pricing/money.ts";
 import type { SessionListQuery } from "../core/pricing/view/session-query.ts";
 import type { UsageQuery } from "../core/pricing/view/usage-query.ts";
-import { quoteIfNeeded } from "../core/values/text/shell-words.ts";
+import { quoteIfNeeded, quoteOption } from "../core/values/text/shell-words.ts";
 import type { UsageAnswer, UsageDimension } from "../core/wire/usage.ts";
 import type { PagePeriod } from "./page-period.ts";
 
@@ -37,9 +37,8 @@ export function reportCommand(
   for (const { dimension, not, values } of filters) {
     const option = OPTIONS[dimension];
     const [value = "", ...others] = values;
-    if (option === undefined || not || others.length > 0 || value === "" || value.startsWith("-"))
-      return null;
-    words.push(option, quoteIfNeeded(value));
+    if (option === undefined || not || others.length > 0 || value === "") return null;
+    words.push(quoteOption(option, value));
   }
   return words.join(" ");
 }

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { printSessionQuery } from "../../core/pricing/view/session-query.ts";
 import { addQueries } from "../../core/values/text/query-string.ts";
-import { quoteIfNeeded } from "../../core/values/text/shell-words.ts";
+import { quoteArgument } from "../../core/values/text/shell-words.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { fileFormatOf } from "../../pages/page-file.ts";
 import type { PagePeriod } from "../../pages/page-period.ts";
@@ -66,7 +66,7 @@ export async function showSession(ports: ApiPorts, context: Context, id: string)
     main: renderSession(answer, view, placeOf(ports)),
     tools: toolsOf(context, `/v1${path}`, {
       ...filesOf(path, view),
-      command: `meter session ${quoteIfNeeded(id)}`,
+      command: `meter session ${quoteArgument(id)}`,
     }),
   });
 }

@@ -10,7 +10,7 @@ import { type UsageQuery, withFilter } from "../../core/pricing/view/usage-query
 import { metricOf, parseSums } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
-import { quoteIfNeeded } from "../../core/values/text/shell-words.ts";
+import { quoteArgument } from "../../core/values/text/shell-words.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { renderSpark } from "../chart/spark.ts";
 import { renderCoverageLine } from "../coverage-figure.ts";
@@ -105,7 +105,7 @@ function renderUnattributed(rows: readonly Row[], calls: Calls): Html | "" {
         own,
         count,
       }) => html`<p><bdi>${row.label}</bdi>, ${renderSum("spent", row.totals)} spent: ${formatShare(count, own.requests)} of its calls stated no project and have this one by default. To move calls to another project, on the machine that made them:</p>
-    ${renderCommand(`meter project reassign ${quoteIfNeeded(row.key ?? "")} OTHER-PROJECT`)}`,
+    ${renderCommand(`meter project reassign ${quoteArgument(row.key ?? "")} OTHER-PROJECT`)}`,
     )}
     <p class="quiet">Calls that were already sent to a cloud keep their project there. A program's later calls have a project if it runs in a repository, or if its folder has a <code>.meter.toml</code>.</p></section>`;
 }

@@ -27,6 +27,10 @@ describe("reportCommand()", () => {
         "from=2026-11-01&to=2026-11-02&project=it's&branch=feature/a",
         `meter report --by total --from ${period.from} --to ${period.to} --project 'it'\\''s' --branch feature/a`,
       ],
+      [
+        "project=--json&session=-1",
+        `meter report --by total --from ${period.from} --project=--json --session=-1`,
+      ],
     ] as const)
       assert.equal(commandOf(query), command, query);
   });
@@ -34,7 +38,7 @@ describe("reportCommand()", () => {
   it("is null for what the command has no option for", () => {
     for (const query of [
       ...["by=status", "by=model&then=error", "client=claude", "project.not=a", "project=a&project=b"],
-      ...["branch=", "project=--json"],
+      "branch=",
     ])
       assert.equal(commandOf(query), null, query);
   });

@@ -1,6 +1,6 @@
 import { UsageError } from "clipanion";
 import { BILLING_MODES } from "../../../core/values/record-fields.ts";
-import { quoteIfNeeded } from "../../../core/values/text/shell-words.ts";
+import { quoteOption } from "../../../core/values/text/shell-words.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { RequestListQuery } from "../../../daemon/store/port/records.ts";
 import { parseRequestStatus, STATUS_NAMES } from "../../../daemon/store/request-status.ts";
@@ -61,12 +61,7 @@ export function nextPageCommand(options: RequestFilters & { readonly csv: boolea
   const { since, from, to, project, model, provider, client, billing, status, limit } = options;
   const values = { since, from, to, project, model, provider, client, billing, status, limit };
   const words = Object.entries(values).flatMap(([name, value]) =>
-    // With `=`, a value that starts with a hyphen is not read as an option.
-    value === undefined
-      ? []
-      : value.startsWith("-")
-        ? [`--${name}=${quoteIfNeeded(value)}`]
-        : [`--${name}`, quoteIfNeeded(value)],
+    value === undefined ? [] : [quoteOption(`--${name}`, value)],
   );
   const flags = [...(options.utc ? ["--utc"] : []), ...(options.csv ? ["--csv"] : [])];
   return ["meter requests", ...words, ...flags, `--before ${cursor}`].join(" ");

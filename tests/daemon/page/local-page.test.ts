@@ -75,6 +75,9 @@ describe("the local dashboard", () => {
     assert.match(text, /\(<a href="\/sessions\?project=apollo&amp;branch=main">2 sessions<\/a>\)/);
     assert.match(text, /100% of its calls stated no project/);
     assert.match(text, /meter project reassign &#39;misc &lt;i&gt;&#39; OTHER-PROJECT/);
+    const hyphen = sampleRecord({ project: "-x", attributionTier: "default_project" });
+    const shown = await pageOf((store) => store.records.insert([hyphen]), "/projects");
+    assert.match(shown.text, /meter project reassign -- -x OTHER-PROJECT/);
     assert.doesNotMatch(text, /of the newest 3,000 calls/);
     const csv = (await pageOf(fill, "/projects?format=csv")).text.trimEnd().split("\r\n");
     assert.ok(csv[0]?.endsWith(",query,found_by,sessions"));

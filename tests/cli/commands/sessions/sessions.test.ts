@@ -121,6 +121,17 @@ describe("meter sessions", () => {
     }
   });
 
+  it("shows a session whose id begins with a hyphen with the command of its page", async () => {
+    const hyphen = await createSampleHome((store) => store.records.insert([call("-1", 0)]));
+    try {
+      const { code, stdout } = await runWords(hyphen.home, ["session", "--", "-1"]);
+      assert.equal(code, 0);
+      assert.match(stdout, /-1/);
+    } finally {
+      hyphen.remove();
+    }
+  });
+
   it("fits into a narrow terminal", async () => {
     const { stdout } = await run(["sessions", "--utc", "--project", "api"], "100");
     for (const line of stdout.split("\n")) assert.ok(stringWidth(line) <= 100, line);

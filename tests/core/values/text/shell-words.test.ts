@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { describe, it } from "node:test";
-import { quoteForShell, quoteIfNeeded } from "../../../../core/values/text/shell-words.ts";
+import {
+  quoteArgument,
+  quoteForShell,
+  quoteIfNeeded,
+  quoteOption,
+} from "../../../../core/values/text/shell-words.ts";
 
 describe("quoteIfNeeded()", () => {
   it("leaves a word that no shell changes, and quotes any other", () => {
@@ -47,5 +52,30 @@ describe("quoteIfNeeded()", () => {
       });
       assert.deepEqual(printed.split("\0").slice(0, -1), words);
     }
+  });
+});
+
+describe("quoteArgument()", () => {
+  it("keeps a word with a leading hyphen from being an option", () => {
+    for (const [word, quoted] of [
+      ["apollo", "apollo"],
+      ["a b", "'a b'"],
+      ["-x", "-- -x"],
+      ["--", "-- --"],
+      ["-a b", "-- '-a b'"],
+    ] as const)
+      assert.equal(quoteArgument(word), quoted);
+  });
+});
+
+describe("quoteOption()", () => {
+  it("keeps a value with a leading hyphen from being an option", () => {
+    for (const [value, shown] of [
+      ["apollo", "--project apollo"],
+      ["a b", "--project 'a b'"],
+      ["--json", "--project=--json"],
+      ["-a b", "--project='-a b'"],
+    ] as const)
+      assert.equal(quoteOption("--project", value), shown);
   });
 });
