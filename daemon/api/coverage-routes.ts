@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { EXPECTED_KIND, hasKnownKinds } from "../../core/metering/coverage/coverage-filter.ts";
 import { coverageJson } from "../../pages/coverage-file.ts";
 import { WHOLE } from "../../pages/page-parts.ts";
 import { privacyJson } from "../../pages/privacy-file.ts";
@@ -15,7 +16,10 @@ export async function getCoverage(ports: ApiPorts, context: Context): Promise<Re
   const { from, to } = context.req.query();
   const period = readPeriod({ from, to }, ports.clock.now());
   if (!period.ok) return problem(context, 400, period.code, period.detail);
-  const filters = readCoverageFilters(new URL(context.req.url).searchParams);
+  const parameters = new URL(context.req.url).searchParams;
+  if (!hasKnownKinds(parameters))
+    return problem(context, 400, "invalid_query", `invalid query parameter: kind. ${EXPECTED_KIND}`);
+  const filters = readCoverageFilters(parameters);
   return context.json(coverageJson(await readCoverageAnswer(ports, period, WHOLE, filters), localZone()));
 }
 

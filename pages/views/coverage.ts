@@ -1,6 +1,11 @@
 import { html } from "hono/html";
 import { adviseOnCoverage, coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
-import { readValueFilter, selectKinds } from "../../core/metering/coverage/coverage-filter.ts";
+import {
+  EXPECTED_KIND,
+  isCoverageKind,
+  readValueFilter,
+  selectKinds,
+} from "../../core/metering/coverage/coverage-filter.ts";
 import type { CoverageGap, CoverageKind } from "../../core/metering/coverage/coverage-kinds.ts";
 import {
   type CoverageSummary,
@@ -40,9 +45,13 @@ export const COVERAGE_VIEW = coverageSpec([]);
 /** The page of a workspace, which does not receive the hosts. */
 export const WORKSPACE_COVERAGE = coverageSpec(["machine", "kind"]);
 
-/** Reads the page's state from the parameters of an address. */
-export const readCoverageView = (spec: ViewSpec, parameters: URLSearchParams, base = ""): View =>
-  readView(spec, readFormParameters(parameters), base);
+/** Reads the page's state from the parameters of an address. A kind that is not known is left out and named in a notice. */
+export function readCoverageView(spec: ViewSpec, parameters: URLSearchParams, base = ""): View {
+  const view = readView(spec, readFormParameters(parameters), base);
+  const filters = view.filters.filter(({ name, value }) => name !== "kind" || isCoverageKind(value));
+  if (filters.length === view.filters.length) return view;
+  return { ...view, filters, notices: [...view.notices, `“kind” is left out. ${EXPECTED_KIND}`] };
+}
 
 /** Whether the calls of a kind can be selected: those that were metered, or missed. */
 export const isFilterKind = (kind: CoverageKind): boolean =>

@@ -1,4 +1,8 @@
-import { readValueFilter } from "../../../core/metering/coverage/coverage-filter.ts";
+import {
+  EXPECTED_KIND,
+  hasKnownKinds,
+  readValueFilter,
+} from "../../../core/metering/coverage/coverage-filter.ts";
 import { measureStoppedMs } from "../../../core/metering/coverage/running-times.ts";
 import { cutCoverageTime } from "../../../core/pricing/view/time-buckets.ts";
 import { findZone } from "../../../core/values/zone.ts";
@@ -30,8 +34,11 @@ export const coverageHandlers = {
     const zone = findZone(query.tz ?? "UTC");
     if (zone === null)
       return problem("wrong_shape", { errors: [{ field: "tz", problem: "must be a time zone" }] });
+    const filters = new URL(context.req.url).searchParams;
+    if (!hasKnownKinds(filters))
+      return problem("wrong_shape", { errors: [{ field: "kind", problem: EXPECTED_KIND }] });
     const buckets = cutCoverageTime({ from, to }, zone);
-    const selection = readSelection(new URL(context.req.url).searchParams);
+    const selection = readSelection(filters);
     const [machines, sums] = await Promise.all([
       readCoverage(parts.db, workspace.workspaceId, { from, to }, selection),
       sumCoverageBuckets(parts.db, workspace.workspaceId, buckets, selection),

@@ -1,4 +1,4 @@
-import type { CoverageKind } from "./coverage-kinds.ts";
+import { type CoverageKind, coverageKinds } from "./coverage-kinds.ts";
 import { MISSING_KINDS } from "./coverage-summary.ts";
 
 /** The values to keep, or with `not`, to leave out. */
@@ -21,6 +21,16 @@ export function readValueFilter(
   if (only.length > 0) return { not: false, values: only.filter((value) => !except.includes(value)) };
   return except.length > 0 ? { not: true, values: except } : null;
 }
+
+/** What the value of a filter by kind must be. */
+export const EXPECTED_KIND = "Expected a kind of calls, such as metered or unknown_path.";
+
+/** Whether a text is a kind that counters have. */
+export const isCoverageKind = (text: string): boolean => coverageKinds.some((kind) => kind === text);
+
+/** Whether the filters by kind of an address have only known values. */
+export const hasKnownKinds = (parameters: Iterable<readonly [key: string, value: string]>): boolean =>
+  [...parameters].every(([key, value]) => (key !== "kind" && key !== "kind.not") || isCoverageKind(value));
 
 /** Prints a filter as parameters of an address. The inverse of `readValueFilter()`, but a filter that nothing passes has none. */
 export const printValueFilter = (name: string, filter: ValueFilter | null): [key: string, value: string][] =>

@@ -294,6 +294,11 @@ describeOnEngines("the page of coverage", (engine) => {
     assert.match(page, /12 calls to providers of these kinds\./);
     assert.match(page, /curl[^<]*kind=lost&amp;machine=[0-9a-f-]+&#39;/);
     assert.doesNotMatch(page, /unknown paths<\/summary>/);
+    const refused = await rig.call("GET", `/v1/workspaces/${other.id}/coverage?kind=poem`, person.token);
+    assert.equal(refused.status, 422);
+    assert.match(await refused.text(), /"field":"kind","problem":"Expected a kind of calls, such as metered/);
+    const left = await read("/coverage?period=7d&kind.not=poem", person, other);
+    assert.match(left, /“kind” is left out\. Expected a kind of calls, such as metered or unknown_path\./);
     // What a filter leaves out is not 0.
     const figures = async (query: string) =>
       [

@@ -101,6 +101,21 @@ describe("GET /v1/coverage", () => {
     assert.equal((await read("/v1/coverage?kind=lost")).seen, 1);
   });
 
+  it("refuses an unknown kind, which the page leaves out", async (test) => {
+    const { ask, readBoth } = await openFilled(test);
+    for (const query of ["kind=poem", "kind.not=poem&kind=lost"]) {
+      const answer = await ask(`/v1/coverage?${query}`);
+      const { code, detail } = JSON.parse(await answer.text());
+      assert.deepEqual([answer.status, code], [400, "invalid_query"], query);
+      assert.match(detail, /kind\. Expected a kind of calls, such as metered or unknown_path\./);
+    }
+    const page = await (await ask("/coverage?kind=poem&host=h")).text();
+    assert.match(page, /“kind” is left out\. Expected a kind of calls, such as metered or unknown_path\./);
+    assert.match(page, /v1\/coverage[^<]*host=h&#39;/);
+    const [file] = await readBoth("/coverage?period=7d");
+    assert.deepEqual((await readBoth("/coverage?period=7d&kind=poem"))[0], file);
+  });
+
   it("refuses a period that it can't read", async (test) => {
     const { ask } = await openFilled(test);
     for (const [query, code] of [

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
+  hasKnownKinds,
   passes,
   printValueFilter,
   readValueFilter,
@@ -51,5 +52,18 @@ describe("selectKinds()", () => {
       missing: { not: true, kinds: ["unknown_path"] },
     });
     assert.equal(selectKinds({ not: true, values: ["metered"] }).hasMetered, false);
+  });
+});
+
+describe("hasKnownKinds()", () => {
+  it("is false if a filter by kind has a value that no counter has", () => {
+    for (const [text, isKnown] of [
+      ["", true],
+      ["kind=lost&kind.not=metered&host=x", true],
+      ["kind=lost&kind=poem", false],
+      ["kind.not=poem", false],
+      ["kind=", false],
+    ] as const)
+      assert.equal(hasKnownKinds(new URLSearchParams(text)), isKnown, text);
   });
 });
