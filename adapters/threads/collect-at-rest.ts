@@ -25,10 +25,10 @@ export interface ThreadLoad {
 
 /**
  * Returns a function that takes the load of each interval and the duration of the last collection in milliseconds, and says
- * whether garbage is to be collected now.
+ * whether garbage is to be collected now. The start of a thread counts as work that leaves garbage.
  */
 export function createRestDetector(): (load: ThreadLoad, collectionMs?: number) => boolean {
-  let workMs = 0;
+  let workMs = MIN_WORK_MS;
   return ({ active, utilization }, collectionMs = 0) => {
     workMs += active;
     const minWorkMs = Math.max(MIN_WORK_MS, collectionMs * WORK_PER_COLLECTION);
@@ -50,7 +50,7 @@ const THOROUGHLY = { type: "major", flavor: "last-resort" };
  * Collects this thread's garbage whenever the thread is at rest after work. V8 lets a heap grow for as long as there is
  * memory, and by itself doesn't return it: 130 MB in the main thread after 15,000 calls, of which 30 MB were in use.
  * `thoroughly` takes a tenth of a second and more, and returns the free pages too, so it is not for a thread that calls wait
- * for. Does nothing where garbage can't be collected on demand (Deno, Bun). Does not keep the process alive.
+ * for. The first collection is always thorough: after the start it takes 5 to 35 ms, and returns 12 MiB of the daemon. Does nothing where garbage can't be collected on demand (Deno, Bun). Does not keep the process alive.
  */
 export function collectGarbageAtRest({ thoroughly = false } = {}): void {
   const collect = findCollector();
@@ -64,9 +64,11 @@ export function collectGarbageAtRest({ thoroughly = false } = {}): void {
     return load;
   };
   let collectionMs = 0;
+  let isFirst = true;
   setInterval(() => {
     if (!isAtRest(readLoad(), collectionMs)) return;
-    collect(thoroughly ? THOROUGHLY : ONCE);
+    collect(thoroughly || isFirst ? THOROUGHLY : ONCE);
+    isFirst = false;
     // The collection itself is not work that leaves garbage.
     collectionMs = readLoad().active;
   }, INTERVAL_MS).unref();

@@ -8,12 +8,21 @@ import { collectGarbageAtRest, createRestDetector } from "../../../adapters/thre
 const seconds = (utilization: number) => ({ active: utilization * 5_000, utilization });
 
 describe("the rest of a thread", () => {
+  it("is reported after the start, with the first quiet interval", () => {
+    const isAtRest = createRestDetector();
+    const loads = [0.5, 0, 0, 0].map(seconds);
+    assert.deepEqual(
+      loads.map((load) => isAtRest(load)),
+      [false, true, false, false],
+    );
+  });
+
   it("begins with the first quiet interval after work, and is reported once", () => {
     const isAtRest = createRestDetector();
     const loads = [0, 0.5, 0.9, 0.01, 0.01, 0].map(seconds);
     assert.deepEqual(
       loads.map((load) => isAtRest(load)),
-      [false, false, false, true, false, false],
+      [true, false, false, true, false, false],
     );
   });
 
@@ -29,6 +38,7 @@ describe("the rest of a thread", () => {
   it("is reported after work of 20 times the last collection's duration", () => {
     const isAtRest = createRestDetector();
     const work = { active: 900, utilization: 0.02 };
+    assert.equal(isAtRest(seconds(0)), true);
     assert.deepEqual(
       Array.from({ length: 8 }, () => isAtRest(work, 160)),
       [false, false, false, true, false, false, false, true],
