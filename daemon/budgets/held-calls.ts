@@ -107,6 +107,8 @@ interface HeldState extends HeldCallPorts {
   readonly unstored: Map<string, string>;
   /** The calls that were sent without a decision and are neither in flight nor in the sums, by their id. */
   readonly passes: Map<string, PassingCall>;
+  /** Those among them that wait for a look-up before they count as in flight. Each promise never rejects. */
+  readonly counting: Map<string, Promise<void>>;
   readonly passCounts: PassCounts;
   /** How calls like those that were decided on last are priced, by host, path and model. The latest is the last. */
   readonly priced: Map<string, Omit<KnownPricing, "row">>;
@@ -158,6 +160,7 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     shown: new Set(),
     unstored: new Map(),
     passes: new Map(),
+    counting: new Map(),
     passCounts: createPassCounts(passMemory),
     priced: new Map(),
     isWarm: false,
@@ -181,11 +184,12 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     stored: (records) => storeCalls(state, records),
     closed: (connection) => closeConnection(state, connection),
     lost() {
-      const { attributions, deciding, admitted, shown, unstored, passes, cutTargets } = state;
+      const { attributions, deciding, admitted, shown, unstored, passes, counting, cutTargets } = state;
       cutTargets.clear();
       state.decided.length = 0;
       state.nextDecided = 0;
-      for (const calls of [attributions, deciding, admitted, shown, unstored, passes]) calls.clear();
+      for (const calls of [attributions, deciding, admitted, shown, unstored, passes, counting])
+        calls.clear();
       ports.budgets.callsLost();
       state.passCounts.reset();
     },
@@ -299,22 +303,26 @@ function decideAfter(
   const { connection, request } = question;
   const deciding: DecidingCall = { connection, shown: "nothing", isSent: false, call: null };
   state.deciding.set(callId(connection, request), deciding);
-  const counts = passed.flatMap((each) => countPass(state, each) ?? []);
-  if (counts.length === 0) return decide(state, question, answer);
-  void Promise.all(counts).then(() => decide(state, question, answer));
+  for (const each of passed) countPass(state, each);
+  // Those of earlier questions are not sent again.
+  const isDecidedNow = passed.length === 0 || state.counting.size === 0;
+  if (isDecidedNow) return decide(state, question, answer);
+  void Promise.all(state.counting.values()).then(() => decide(state, question, answer));
 }
 
-/** Counts a passed call as in flight, as if it had been admitted. Returns a promise if that needs a look-up, and never rejects. */
-function countPass(state: HeldState, question: CallQuestion): Promise<void> | null {
+/** Counts a passed call as in flight, as if it had been admitted. It is in `counting` while that waits for a look-up. */
+function countPass(state: HeldState, question: CallQuestion): void {
   const id = callId(question.connection, question.request);
   const isCounted = () => !state.passes.has(id);
+  if (isCounted()) return;
   const head = readRequestHead(question.head);
   const route = isUnreadable(head) ? null : matchRoute(state, question, head);
-  if (isCounted() || isUnreadable(head) || route === null) return null;
+  if (isUnreadable(head) || route === null) return;
   let isDone = false;
   const done = new Promise<void>((resolve) => {
     const end = () => {
       isDone = true;
+      state.counting.delete(id);
       resolve();
     };
     readBody(state, question, head, (body) => {
@@ -328,7 +336,7 @@ function countPass(state: HeldState, question: CallQuestion): Promise<void> | nu
       attributeCall(call).then(count, () => count(null));
     });
   });
-  return isDone ? null : done;
+  if (!isDone) state.counting.set(id, done);
 }
 
 /** Whether the facts are enough for the scope of each budget. */

@@ -66,11 +66,14 @@ interface GateState {
   /** Stay the same while the thread runs, as their memory does. Null: there is no memory, so each call waits for a decision. */
   passes: Passes | null;
   readonly bounds: CallBounds;
+  /** The passed calls that were sent with a question, without their bytes. */
+  readonly sentPasses: WeakMap<PassedCall, CallQuestion>;
 }
 
 /**
  * Sends a question to the main thread. `passed` are calls that went without a decision and may not be in the sums yet: they must be
- * counted before this one is decided.
+ * counted before this one is decided. Each is sent once. If all of them were sent before, the last is in it again without its bytes, so
+ * that the question is read after those that had them.
  */
 type PostQuestion = (id: number, question: CallQuestion, passed: readonly CallQuestion[]) => void;
 
@@ -96,7 +99,7 @@ export function createCallGate(
   const state: GateState = {
     ...{ config, counters, post, sentLate, bounds },
     passes: memory === null ? passesOf(config) : createPasses(memory),
-    ...{ lastId: 0, waiting: new Map(), unasked: new Map(), wentEarly: 0 },
+    ...{ lastId: 0, waiting: new Map(), unasked: new Map(), wentEarly: 0, sentPasses: new WeakMap() },
   };
   return {
     get config() {
@@ -134,13 +137,26 @@ function configure(state: GateState, next: GateConfig | null): void {
   }
 }
 
-function post({ counters, passes, post: send }: GateState, id: number, question: CallQuestion): void {
-  counters.asked += 1;
-  send(
-    id,
-    question,
-    (passes?.uncounted() ?? []).map((passed) => passed.question()),
-  );
+function post(state: GateState, id: number, question: CallQuestion): void {
+  state.counters.asked += 1;
+  state.post(id, question, passesToCount(state));
+}
+
+const NO_BYTES = new Uint8Array();
+
+/** Returns the passed calls of `PostQuestion`. To send thousands of them with each question keeps the relay busy for seconds. */
+function passesToCount({ passes, sentPasses }: GateState): CallQuestion[] {
+  const uncounted = passes?.uncounted() ?? [];
+  const questions: CallQuestion[] = [];
+  // They are in the order of their numbers, so those that were sent are the first.
+  for (const call of uncounted.toReversed()) {
+    const sent = sentPasses.get(call);
+    if (sent !== undefined) return questions.length === 0 ? [sent] : questions.reverse();
+    const question = call.question();
+    questions.push(question);
+    sentPasses.set(call, { ...question, head: NO_BYTES, body: NO_BYTES });
+  }
+  return questions.reverse();
 }
 
 function ask(

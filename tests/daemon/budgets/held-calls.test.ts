@@ -287,6 +287,27 @@ describe("createHeldCalls()", () => {
     assert.deepEqual(budgets.state().calls, []);
   });
 
+  it("decides after the passed calls of an earlier question, which are not sent again", async () => {
+    const budgets = createMemoryBudgets([budgetOf({ scope: { project: ["rig"] }, limit: 1n })]);
+    const { heldCalls, finishLookups } = createSlowHeldCalls(budgets);
+    heldCalls.passed(1, 1, 1);
+    heldCalls.began(1, 1);
+    const decide = (connection: number, passed: readonly CallQuestion[]) =>
+      new Promise<GateAnswer>((resolve) => heldCalls.decide(ask({ connection }), resolve, passed));
+    const withoutBytes = ask({ head: new Uint8Array(), body: new Uint8Array() });
+    const answers = [decide(2, [ask()]), decide(3, [withoutBytes])];
+    finishLookups();
+    assert.deepEqual(
+      (await Promise.all(answers)).map(({ kind }) => kind),
+      ["refuse", "refuse"],
+    );
+    assert.equal((await decide(4, [withoutBytes])).kind, "refuse");
+    assert.deepEqual(
+      budgets.state().calls.map(({ id }) => id),
+      ["1.1"],
+    );
+  });
+
   it("tells the proxy to hold calls only while a budget blocks", () => {
     assert.equal(open().heldCalls.gate(), null);
     assert.equal(open(budgetOf({ atLimit: "warn" })).heldCalls.gate(), null);

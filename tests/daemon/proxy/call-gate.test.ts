@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { after, describe, it } from "node:test";
+import { UNLIMITED_ROOM } from "../../../core/budgets/pass-room.ts";
+import { createCallGate } from "../../../daemon/proxy/call-gate.ts";
 import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-question.ts";
+import { createPassCounts, createThreadMemory, openThreadMemory } from "../../../daemon/proxy/passes.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
 import { allowed, type Form, openHeld, post, textOf } from "./call-gate.rig.ts";
 import { collect, createCleanup } from "./proxy.rig.ts";
@@ -373,5 +376,45 @@ describe("a provisional gate", () => {
     assert.match(got.bytes().toString(), /no budget decision was possible/);
     assert.equal(server.connections.map(({ seen }) => seen).join(""), "");
     client.destroy();
+  });
+});
+
+describe("a question", () => {
+  it("sends each call that passed once, and names the last one again while none of them is counted", () => {
+    const passes = createThreadMemory();
+    const counts = createPassCounts(openThreadMemory(passes));
+    counts.setRoom({ calls: UNLIMITED_ROOM, microUsd: UNLIMITED_ROOM, tokens: UNLIMITED_ROOM });
+    const sent: string[][] = [];
+    const gate = createCallGate(
+      { fail: "open", timeoutMs: 600_000, passes },
+      { asked: 0, refused: 0, undecided: 0, early: 0 },
+      (id, _, passed) => {
+        sent.push(passed.map(({ request, body }) => `${request} ${textOf(body)}`));
+        gate.answered(id, allowed);
+      },
+    );
+    const question = (request: number): CallQuestion => ({
+      ...{ connection: 1, request, host: "localhost", port: 1, clientPort: 1, proxyUser: null },
+      ...{ project: null, caller: null, isWhole: true, turn: null },
+      ...{ head: Buffer.from("head"), body: Buffer.from("body") },
+    });
+    const pass = (request: number) =>
+      gate.pass({
+        keptBytes: 4,
+        question: () => question(request),
+        bound: () => ({ microUsd: 0, tokens: 0 }),
+      });
+    const ask = () => void gate.ask(question(9), () => {});
+    ask();
+    assert.deepEqual([pass(1), pass(2)], [1, 2]);
+    ask();
+    ask();
+    assert.equal(pass(3), 3);
+    ask();
+    counts.counted([3]);
+    ask();
+    counts.counted([1, 2]);
+    ask();
+    assert.deepEqual(sent, [[], ["1 body", "2 body"], ["2 "], ["3 body"], ["2 "], []]);
   });
 });
