@@ -3,9 +3,9 @@ import { formatPicoUsd, formatRateText } from "../core/pricing/money.ts";
 import type { PriceBook } from "../core/pricing/price-book.ts";
 import type { RateRow } from "../core/pricing/rates.ts";
 import { compareOnModel, type ModelComparison } from "../core/pricing/savings/other-model.ts";
-import { TOKEN_SUMS } from "../core/pricing/view/usage-export.ts";
+import { TOKEN_SUMS, usageCsv } from "../core/pricing/view/usage-export.ts";
 import { DEFAULT_USAGE_QUERY, printUsageQuery, type UsageQuery } from "../core/pricing/view/usage-query.ts";
-import { sumsJson } from "../core/pricing/view/usage-sums.ts";
+import { parseSums, sumOf, sumsJson } from "../core/pricing/view/usage-sums.ts";
 import type { Millis } from "../core/values/time.ts";
 import type { ModelComparisonAnswer } from "../core/wire/model-comparison.ts";
 import type { UsageAnswer } from "../core/wire/usage.ts";
@@ -15,8 +15,10 @@ import {
   createIsUsed,
   findModelLines,
   findOtherModel,
+  findShownLines,
   MODELS_VIEW,
   type ModelLine,
+  showsAllUsed,
 } from "./views/model-lines.ts";
 import { MAX_UNUSED } from "./views/models.ts";
 
@@ -32,7 +34,10 @@ interface ModelsExport {
   readonly json?: (usage: UsageAnswer) => unknown;
 }
 
-/** Returns the files of the page: the unused models with their rates, the comparison with another model, or the usage. */
+/**
+ * Returns the files of the page: the unused models with their rates, the comparison with another model, or the usage of the models that
+ * the page lists.
+ */
 export function modelsFile({ book, now }: Prices, { own }: Pick<UsageView, "own">): ModelsExport {
   const { models, q = "", as } = own;
   if (models === "unused") {
@@ -56,7 +61,12 @@ export function modelsFile({ book, now }: Prices, { own }: Pick<UsageView, "own"
     };
   }
   const row = findOtherModel(as, book, now);
-  if (row === null) return {};
+  if (row === null) {
+    if (showsAllUsed(own)) return {};
+    const cut = (usage: UsageAnswer) =>
+      keepLines(usage, findShownLines(findModelLines(usage, book, now), own));
+    return { csv: (usage) => usageCsv(cut(usage)), json: cut };
+  }
   return {
     csv: (usage) => {
       const { lines, models: compared } = compareLines(usage, { book, now }, row);
@@ -65,6 +75,23 @@ export function modelsFile({ book, now }: Prices, { own }: Pick<UsageView, "own"
     },
     json: (usage) => comparisonJson(usage, { book, now }, row),
   };
+}
+
+/** Returns the part of an answer that some lines have, with its sums. */
+function keepLines(usage: UsageAnswer, lines: readonly ModelLine[]): UsageAnswer {
+  const nameOfPair = (provider: string, model: string) => JSON.stringify([provider, model]);
+  const kept = new Set(
+    lines.flatMap(({ provider, versions }) => versions.map((model) => nameOfPair(provider, model))),
+  );
+  const sum = (parts: readonly Pick<UsageAnswer, "totals">[]) =>
+    sumsJson(sumOf(parts.map(({ totals }) => parseSums(totals))));
+  const rows = usage.rows.flatMap((row) => {
+    const cells = row.cells.filter((cell) =>
+      kept.has(nameOfPair(cell.key ?? cell.label, row.key ?? row.label)),
+    );
+    return cells.length === 0 ? [] : [{ ...row, cells, totals: sum(cells) }];
+  });
+  return { ...usage, rows, totals: sum(rows) };
 }
 
 function compareLines(usage: UsageAnswer, { book, now }: Prices, row: RateRow) {

@@ -32,7 +32,7 @@ import {
 } from "./usage-view.ts";
 import { renderExplore } from "./views/explore.ts";
 import { EXPLORE_VIEW, exploreForm, exploreQuery } from "./views/explore-view.ts";
-import { findOtherModel, MODELS_VIEW } from "./views/model-lines.ts";
+import { findOtherModel, MODELS_VIEW, showsAllUsed } from "./views/model-lines.ts";
 import { renderModels } from "./views/models.ts";
 import { OVERVIEW_VIEW, type OverviewAnswer, renderOverview, showsBranches } from "./views/overview.ts";
 import { PROJECTS_VIEW, renderProjects } from "./views/projects.ts";
@@ -273,11 +273,11 @@ async function showExplore(host: UsageHost, parameters: URLSearchParams): Promis
 async function showModels(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
   const view = await viewOf(host, MODELS_VIEW, parameters);
   const query: UsageQuery = { ...view.query, by: "model", thenBy: "provider" };
-  const { models, as } = view.own;
+  const { as } = view.own;
   const { now } = host;
   const result = await host.readUsage(query);
   // The file of the usage itself has no prices.
-  const isPriced = fileFormatOf(parameters) === null || models === "unused" || as !== undefined;
+  const isPriced = fileFormatOf(parameters) === null || !showsAllUsed(view.own) || as !== undefined;
   const book = isPriced ? await host.prices() : null;
   const isCompared = as !== undefined && book !== null && findOtherModel(as, book, now) !== null;
   const exported = {

@@ -6,7 +6,7 @@ import { type UsageQuery, withFilter } from "../../core/pricing/view/usage-query
 import { parseSums, sumOf, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
-import type { UsageViewSpec } from "../usage-view.ts";
+import type { UsageView, UsageViewSpec } from "../usage-view.ts";
 
 export const MODELS_VIEW: UsageViewSpec = {
   path: "/models",
@@ -48,11 +48,22 @@ export function findModelLines(
 }
 
 /** Whether a line has a name that contains a text. */
-export const hasText = ({ provider, name, versions }: ModelLine, text: string): boolean =>
+const hasText = ({ provider, name, versions }: ModelLine, text: string): boolean =>
   [name, ...versions].some((each) => `${provider}/${each}`.toLowerCase().includes(text.trim().toLowerCase()));
 
 /** Whether a model has no price, or requests that have none. */
-export const isUnpriced = ({ row, sums }: ModelLine): boolean => row === null || sums.unpriced > 0;
+const isUnpriced = ({ row, sums }: ModelLine): boolean => row === null || sums.unpriced > 0;
+
+/** Whether the page's menu and search show all used models. */
+export const showsAllUsed = ({ models = "used", q = "" }: UsageView["own"]): boolean =>
+  models === "used" && q.trim() === "";
+
+/** Returns the lines of used models that the page's menu and search leave. */
+export const findShownLines = (
+  lines: readonly ModelLine[],
+  { models, q = "" }: UsageView["own"],
+): readonly ModelLine[] =>
+  lines.filter((line) => hasText(line, q) && (models !== "unpriced" || isUnpriced(line)));
 
 /** Returns the query of the requests of all versions of a model. */
 export function queryOfLine({ provider, versions }: ModelLine, query: UsageQuery): UsageQuery {

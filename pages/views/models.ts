@@ -32,8 +32,7 @@ import {
   createIsUsed,
   findModelLines,
   findOtherModel,
-  hasText,
-  isUnpriced,
+  findShownLines,
   type ModelLine,
   queryOfLine,
 } from "./model-lines.ts";
@@ -107,12 +106,13 @@ function renderUsed(
   { book, links }: Pick<ModelsAnswer, "book" | "links">,
   view: UsageView,
 ): Html {
-  const { q = "", models } = view.own;
-  const shown = lines.filter((line) => hasText(line, q) && (models !== "unpriced" || isUnpriced(line)));
+  const shown = findShownLines(lines, view.own);
   if (lines.length === 0) return renderState("No model was used in this period", "Choose a longer period.");
   if (shown.length === 0)
     return renderState(
-      models === "unpriced" ? "No matching model lacks a price" : "No matching model was used in this period",
+      view.own.models === "unpriced"
+        ? "No matching model lacks a price"
+        : "No matching model was used in this period",
       html`<a href="${usageHref(view, {}, withoutOwn(view, "q", "models"))}">Show all that were used</a>`,
     );
   const historyOf = createPriceHistory(book);

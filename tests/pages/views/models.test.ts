@@ -185,6 +185,31 @@ describe("modelsFile()", () => {
     assert.deepEqual(modelsFile({ book: BOOK, now }, { own: { as: "none" } }), {});
   });
 
+  it("has the usage of the models that the page lists, with their sums", () => {
+    const all = fileOf("q=e").csv?.trim().split("\r\n");
+    assert.deepEqual(
+      all?.slice(1).map((line) => line.split(",")[0]),
+      ["qwen<b>"],
+    );
+    for (const [query, models] of [
+      ["q=opus", ["opus"]],
+      ["models=unpriced", ["qwen<b>"]],
+      ["models=unpriced&q=opus", []],
+      ["models=unpriced&q=ollama&as=none", ["qwen<b>"]],
+    ] as const) {
+      const { csv, json, usage } = fileOf(query);
+      const { rows, totals, period } = json as typeof usage;
+      const shown = usage.rows.filter(({ label }) => models.some((model) => model === label));
+      assert.deepEqual(rows, shown, query);
+      assert.equal(totals.requests, 2 * shown.length, query);
+      assert.deepEqual(
+        [totals.spent_pico_usd, period],
+        [shown[0]?.totals.spent_pico_usd ?? "0", usage.period],
+      );
+      assert.equal(csv?.trim().split("\r\n").length, 1 + shown.length, query);
+    }
+  });
+
   it("has what each model cost and would have cost, exactly, with the period and the query", () => {
     const { csv, json, usage } = fileOf("as=openai/gpt");
     const [head, opus, qwen] = (csv ?? "").trim().split("\r\n");
