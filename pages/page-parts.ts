@@ -27,6 +27,7 @@ export type PartName =
   | "origins of projects"
   | "how projects were found"
   | "projects that stay on this machine"
+  | "projects that keep bodies"
   | "calls by time"
   | "times without the meter"
   | "what was not metered"

@@ -23,11 +23,17 @@ export async function getCoverage(ports: ApiPorts, context: Context): Promise<Re
   return context.json(coverageJson(await readCoverageAnswer(ports, period, WHOLE, filters), localZone()));
 }
 
+/** Returns the projects that keep bodies, in the order of their names. */
+export const readBodyProjects = ({ store }: Pick<ApiPorts, "store">): readonly string[] =>
+  store.settings
+    .listProjects()
+    .flatMap(({ project, bodyCapture }) => (bodyCapture === true ? [project] : []));
+
 /** Answers with the settings, without secrets. */
 export async function getSettings(ports: ApiPorts, context: Context): Promise<Response> {
   const answer = (await ports.settings?.()) ?? null;
   if (answer === null) return problem(context, 404, "not_found", "This daemon does not state its settings.");
-  return context.json(settingsJson(answer));
+  return context.json(settingsJson(answer, readBodyProjects(ports)));
 }
 
 /** Answers with what left this machine, as far as the log of what was sent goes back. */

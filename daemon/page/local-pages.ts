@@ -34,6 +34,7 @@ import { adviceOf, renderNoRequest, renderRequest } from "../../pages/views/requ
 import { type RequestsView, readRequestsView, renderRequests } from "../../pages/views/requests.ts";
 import { renderSettings } from "../../pages/views/settings.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
+import { readBodyProjects } from "../api/coverage-routes.ts";
 import { explanationJson } from "../api/explanation-json.ts";
 import { LOCAL_DIMENSIONS } from "../api/read-usage.ts";
 import { requestJson } from "../api/request-json.ts";
@@ -258,7 +259,10 @@ async function showSettings(ports: ApiPorts, context: Context) {
   const answer = (await ports.settings?.()) ?? null;
   const format = fileFormatOf(parametersOf(context));
   if (format !== null && answer !== null) {
-    const file = { csv: () => settingsCsv(answer), json: () => settingsJson(answer) };
+    const file = {
+      csv: () => settingsCsv(answer, readBodyProjects(ports)),
+      json: () => settingsJson(answer, readBodyProjects(ports)),
+    };
     return sendFile(context, createPageFile("settings", format, file));
   }
   const parts = partsOf(ports, context);
@@ -267,11 +271,16 @@ async function showSettings(ports: ApiPorts, context: Context) {
     async () => (await readCloud(ports)).sentence,
     "could not be read",
   );
+  const bodyProjects = await parts.read<readonly string[] | null>(
+    "projects that keep bodies",
+    () => readBodyProjects(ports),
+    null,
+  );
   return showPage(ports, context, {
     heading: "Settings",
     path: "/settings",
     failedParts: parts.failed,
-    main: renderSettings(answer, cloud, placeOf(ports)),
+    main: renderSettings(answer, cloud, bodyProjects, placeOf(ports)),
     tools: toolsOf(context, "/v1/settings", { ...pageFiles("/settings"), command: "meter doctor" }),
   });
 }

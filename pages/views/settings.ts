@@ -1,7 +1,10 @@
 import { html } from "hono/html";
 import type { Setting, SettingGroup } from "../../core/operations/config/list-settings.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
+import { quoteArgument } from "../../core/values/text/shell-words.ts";
 import type { Html } from "../html.ts";
+import { renderName } from "../names.ts";
+import { renderUnread } from "../page-parts.ts";
 import type { PagePlace } from "../page-place.ts";
 import { renderState } from "../states.ts";
 import { renderCommand } from "../tools.ts";
@@ -17,7 +20,12 @@ export interface SettingsAnswer {
 }
 
 /** Renders the settings in force, where each value comes from, and the command or lines that change it. */
-export function renderSettings(answer: SettingsAnswer | null, cloud: string, { zone }: PagePlace): Html {
+export function renderSettings(
+  answer: SettingsAnswer | null,
+  cloud: string,
+  bodyProjects: readonly string[] | null,
+  { zone }: PagePlace,
+): Html {
   if (answer === null)
     return renderState(
       "The settings are not known",
@@ -28,7 +36,22 @@ export function renderSettings(answer: SettingsAnswer | null, cloud: string, { z
 <section class="panel" aria-labelledby="machine-title"><h2 id="machine-title">This machine</h2>
 <dl class="facts"><dt>Configuration</dt><dd><bdi>${configFile}</bdi></dd><dt>Database</dt><dd><bdi>${storeFile}</bdi>, ${formatCount(storeBytes)} bytes</dd><dt>Time zone of days</dt><dd>${zone}, that of the system</dd><dt>Cloud</dt><dd>${cloud}</dd></dl>
 <p class="quiet">This page changes nothing. Settings without a command are changed in config.toml. <code>meter doctor</code> checks the file.</p></section>
-${groups.map(renderGroup)}`;
+${groups.map(renderGroup)}
+${renderBodyProjects(bodyProjects)}`;
+}
+
+/** Renders the projects that keep bodies, each with the command that ends it. Null: they could not be read. */
+function renderBodyProjects(projects: readonly string[] | null): Html {
+  return html`<section class="panel"><h2>Projects that keep bodies</h2>${
+    projects === null
+      ? renderUnread("projects that keep bodies")
+      : projects.length === 0
+        ? html`<p class="quiet">None. To keep the redacted bodies of a project’s requests on this machine:</p>${renderCommand("meter project PROJECT set body-capture on")}`
+        : html`<p class="quiet">Bodies are redacted and stay on this machine, unless they are sent to a cloud. A project’s <code>.meter.toml</code> can turn this off.</p><div class="scroll"><table aria-label="Projects that keep bodies"><thead><tr><th scope="col">Project</th><th scope="col">To end it</th></tr></thead><tbody>${projects.map(
+            (project) =>
+              html`<tr><th scope="row" class="name">${renderName(project)}</th><td>${renderCommand(`meter project ${quoteArgument(project)} set body-capture off`)}</td></tr>`,
+          )}</tbody></table></div>`
+  }</section>`;
 }
 
 function renderGroup({ title, settings }: SettingGroup): Html {

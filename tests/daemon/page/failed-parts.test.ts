@@ -66,6 +66,9 @@ const brokenProjects = (): Broken => ({
 });
 const brokenLog = (): Broken => ({ sent: { outbox: { read: fail }, localProjects: () => new Set() } });
 const settings = async () => sampleSettings({}, {});
+const brokenCapture = ({ settings: own }: Store): Broken => ({
+  ...{ store: { settings: { ...own, listProjects: fail } }, settings },
+});
 const brokenSettings = (): Broken => ({ settings: fail });
 
 const AT = (part: string) => new RegExp(`role="note">Could not be read: ${part}\\.</div>`);
@@ -109,6 +112,7 @@ describe("a part of a local page that can't be read", () => {
       AT("projects that stay on this machine"),
       /left this/,
     ],
+    ["/settings", "projects that keep bodies", brokenCapture, AT("projects that keep bodies"), /proxy\.port/],
     [
       "/settings",
       "state of the cloud",

@@ -3,9 +3,14 @@ import { describe, it } from "node:test";
 import { openApi } from "../api/api.rig.ts";
 import { sampleSettings } from "./sample-settings.rig.ts";
 
-async function open(path: string, settings?: () => Promise<ReturnType<typeof sampleSettings>>) {
+async function open(
+  path: string,
+  settings?: () => Promise<ReturnType<typeof sampleSettings>>,
+  fill: (store: Awaited<ReturnType<typeof openApi>>["store"]) => void = () => {},
+) {
   const rig = await openApi(settings === undefined ? {} : { settings });
   try {
+    fill(rig.store);
     const answer = await rig.ask(path);
     return { status: answer.status, text: await answer.text() };
   } finally {
@@ -56,6 +61,29 @@ describe("the local page of settings", () => {
     };
     const port = items.find(({ key }) => key === "proxy.port");
     assert.deepEqual([port?.value, port?.source], ["9000", "config.toml"]);
+  });
+
+  it("lists the projects that keep bodies, each with the command that ends it, as its files do", async () => {
+    const settings = async () => sampleSettings();
+    const at = (path: string) =>
+      open(path, settings, (store) => {
+        for (const project of ["web", "-x", "a b<i>"]) store.settings.setBodyCapture(project, true, 1);
+        store.settings.setBodyCapture("off", false, 1);
+      });
+    const { text } = await at("/settings");
+    const shown = [...text.matchAll(/data-copy="(meter project [^"]*)"/g)].map(([, command]) => command);
+    assert.deepEqual(shown, [
+      "meter project -- -x set body-capture off",
+      "meter project &#39;a b&lt;i&gt;&#39; set body-capture off",
+      "meter project web set body-capture off",
+    ]);
+    const { body_capture_projects: listed } = JSON.parse((await at("/v1/settings")).text);
+    assert.deepEqual(listed, ["-x", "a b<i>", "web"]);
+    assert.match((await at("/settings?format=csv")).text, /\r\nbody_capture_project,web,,meter project\r\n/);
+    assert.match(
+      (await open("/settings", settings)).text,
+      /None\.[\s\S]*meter project PROJECT set body-capture on/,
+    );
   });
 
   it("says why the file can't be read, and that nothing is known without a reader", async () => {
