@@ -206,6 +206,19 @@ export async function bareThreadsMiB(): Promise<number> {
   }
 }
 
+/** The smallest program with the meter's processes, which passes calls on as the meter does: the floor of the meter's memory. */
+export async function bareProcesses(provider: Provider): Promise<Contender> {
+  const port = await freePort();
+  const { caFile, certFile, keyFile } = provider;
+  const child = fork(here("./peers/bare-processes.js"), [String(port), caFile, certFile, keyFile], {
+    env: withMemoryLimits(process.env),
+  });
+  await once(child, "message");
+  const route = { host, port: provider.port, proxyPort: port, caFiles: [caFile] };
+  const stop = () => ended(child);
+  return { name: "bare processes", version: process.version, route, pid: child.pid as number, stop };
+}
+
 async function nodePackage(name: string, script: string, provider: Provider): Promise<Contender | null> {
   const manifest = here(`../node_modules/${name}/package.json`);
   if (!existsSync(manifest)) return null;
