@@ -144,11 +144,11 @@ describeOnEngines("a workspace's settings", (engine) => {
     const admin = await rig.personIn(workspace, "workspaceAdmin");
     const path = `/v1/workspaces/${workspace.id}/settings`;
     const { sql } = await import("kysely");
-    await sql`revoke insert on audit_events from meter_app`.execute(rig.db);
+    await sql`revoke insert on audit_events from meter_app`.execute(rig.owner);
     try {
       assert.equal((await rig.call("PATCH", path, admin.token, { store_prompt_content: true })).status, 500);
     } finally {
-      await sql`grant insert on audit_events to meter_app`.execute(rig.db);
+      await sql`grant insert on audit_events to meter_app`.execute(rig.owner);
     }
     assert.equal((await json(rig.call("GET", path, admin.token))).store_prompt_content, false);
     assert.deepEqual(await auditOf(rig, workspace.id), []);
