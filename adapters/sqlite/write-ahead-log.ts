@@ -1,6 +1,6 @@
 import type { Buffer } from "node:buffer";
-import { chmodSync, copyFileSync, readFileSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { chmodSync, closeSync, copyFileSync, fdatasync, openSync, readFileSync } from "node:fs";
+import { promisify } from "node:util";
 import { freeName } from "./database-file.ts";
 
 // The format: sqlite.org/fileformat2.html, "The Write-Ahead Log".
@@ -73,7 +73,8 @@ export function saveDamagedLog(path: string): string | null {
 }
 
 /**
- * Implements `SqliteOpener.syncLog`, on a thread of the runtime's pool.
+ * Implements `SqliteOpener.syncLog`, on a thread of the runtime's pool. The sync starts before this returns: if the file was opened
+ * there too, a busy event loop would delay it.
  *
  * Syncing one descriptor covers writes through any other descriptor of the same file (fsync(2)). Closing a descriptor drops
  * the POSIX locks that the process holds on that file (fcntl(2)), which would break SQLite on the database file itself and on
@@ -81,16 +82,18 @@ export function saveDamagedLog(path: string): string | null {
  * `unixOpen()` in os_unix.c, which leaves locks out for every file but the database).
  */
 export async function syncLog(path: string): Promise<void> {
-  let log: FileHandle;
+  let log: number;
   try {
-    log = await open(`${path}-wal`, "r+"); // Windows syncs only what may be written
+    log = openSync(`${path}-wal`, "r+"); // Windows syncs only what may be written
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw error;
   }
   try {
-    await log.datasync();
+    await datasync(log);
   } finally {
-    await log.close();
+    closeSync(log);
   }
 }
+
+const datasync = promisify(fdatasync);

@@ -1,58 +1,95 @@
 import type { Clock } from "../../core/ports/clock.ts";
 
 /**
- * The maximum time between the commit of a record and the start of its sync, in milliseconds. With `synchronous=NORMAL` alone,
- * the record would wait for the next checkpoint or for a commit of the cloud workers: 30 s at one call per second.
+ * The maximum age of a record at the start of its sync, in milliseconds. With `synchronous=NORMAL` alone, the record would wait
+ * for the next checkpoint or for a commit of the cloud workers: 30 s at one call per second.
  */
 export const LOG_SYNC_DELAY_MS = 1_000;
 
 /** Syncs the WAL to disk in the background. */
 export interface LogSync {
-  /** Reports a commit. */
-  written(): void;
+  /** Reports a commit. `ageMs` is the time since the end of its oldest call, in milliseconds. */
+  written(ageMs: number): void;
   stop(): void;
 }
 
-/**
- * Creates the background sync. No timer runs while nothing is written, and only one sync runs at a time. A failed sync is
- * retried after the same delay. `failed` is called for the first of several failures.
- */
-export function createLogSync(
-  clock: Pick<Clock, "setTimer">,
-  sync: () => Promise<void>,
-  failed: (error: unknown) => void,
-): LogSync {
-  let isDirty = false;
-  let isSyncing = false;
-  let isFailing = false;
-  let stopped = false;
-  let cancel: (() => void) | null = null;
+/** The state of a log sync. Times are those of the monotonic clock. */
+interface State {
+  readonly ports: LogSyncPorts;
+  /** When the oldest record that is not synced reaches its maximum age; null if everything is synced. */
+  dueAtMs: number | null;
+  isSyncing: boolean;
+  isFailing: boolean;
+  stopped: boolean;
+  cancel: (() => void) | null;
+}
 
-  const schedule = () => {
-    if (!isDirty || isSyncing || stopped) return;
-    cancel ??= clock.setTimer(LOG_SYNC_DELAY_MS, () => void run());
+interface LogSyncPorts {
+  readonly clock: Pick<Clock, "setTimer">;
+  /** Milliseconds of a clock that never steps back. */
+  readonly monotonicMs: () => number;
+  sync(): Promise<void>;
+  /** Called for the first of several failures. */
+  failed(error: unknown): void;
+}
+
+/**
+ * Creates the background sync. No timer runs while nothing is written, and only one sync runs at a time. A record that is late, since
+ * the event loop or the last sync was slow, is synced at its commit: waiting for a timer would add the next delay of the event
+ * loop. A failed sync is retried after `LOG_SYNC_DELAY_MS`.
+ */
+export function createLogSync(ports: LogSyncPorts): LogSync {
+  const state: State = {
+    ports,
+    dueAtMs: null,
+    isSyncing: false,
+    isFailing: false,
+    stopped: false,
+    cancel: null,
   };
-  async function run(): Promise<void> {
-    [cancel, isDirty, isSyncing] = [null, false, true];
-    try {
-      await sync();
-      isFailing = false;
-    } catch (error) {
-      isDirty = true;
-      if (!isFailing) failed(error);
-      isFailing = true;
-    }
-    isSyncing = false;
-    schedule();
-  }
   return {
-    written() {
-      isDirty = true;
-      schedule();
+    written(ageMs) {
+      const restMs = Math.min(Math.max(LOG_SYNC_DELAY_MS - ageMs, 0), LOG_SYNC_DELAY_MS);
+      const dueAtMs = ports.monotonicMs() + restMs;
+      if (state.dueAtMs === null || dueAtMs < state.dueAtMs) {
+        state.dueAtMs = dueAtMs;
+        cancelTimer(state);
+      }
+      schedule(state);
     },
     stop() {
-      stopped = true;
-      cancel?.();
+      state.stopped = true;
+      cancelTimer(state);
     },
   };
+}
+
+function cancelTimer(state: State): void {
+  state.cancel?.();
+  state.cancel = null;
+}
+
+/** Starts a sync if it is due, otherwise a timer for it. */
+function schedule(state: State): void {
+  const { dueAtMs, ports } = state;
+  if (dueAtMs === null || state.isSyncing || state.stopped) return;
+  const restMs = dueAtMs - ports.monotonicMs();
+  if (restMs <= 0) void run(state);
+  else state.cancel ??= ports.clock.setTimer(restMs, () => void run(state));
+}
+
+async function run(state: State): Promise<void> {
+  const { ports } = state;
+  cancelTimer(state);
+  [state.dueAtMs, state.isSyncing] = [null, true];
+  try {
+    await ports.sync();
+    state.isFailing = false;
+  } catch (error) {
+    state.dueAtMs = ports.monotonicMs() + LOG_SYNC_DELAY_MS;
+    if (!state.isFailing) ports.failed(error);
+    state.isFailing = true;
+  }
+  state.isSyncing = false;
+  schedule(state);
 }

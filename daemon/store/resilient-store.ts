@@ -71,7 +71,12 @@ export async function openResilientStore(ports: ResilientStorePorts, path: strin
     ports,
     path,
     opened: Promise.withResolvers<void>(),
-    logSync: createLogSync(ports.clock, () => ports.opener.syncLog(path), ports.syncFailed),
+    logSync: createLogSync({
+      clock: ports.clock,
+      monotonicMs: ports.monotonicMs,
+      sync: () => ports.opener.syncLog(path),
+      failed: ports.syncFailed,
+    }),
     current: await openStore(ports.opener, ":memory:"),
     isInMemory: true,
     trouble: null,
@@ -115,7 +120,15 @@ function insertBatch(state: State, batch: CaptureBatch): void {
     throw state.trouble;
   }
   guardCall(state, () => state.current.insertBatch(batch));
-  state.logSync.written();
+  state.logSync.written(oldestAgeMs(batch, state.ports.clock.now()));
+}
+
+/** Returns the time since the end of a batch's oldest call, in milliseconds; 0 if it has none. */
+function oldestAgeMs({ records }: CaptureBatch, nowMs: number): number {
+  return records.reduce(
+    (ageMs, { requestedAt, latencyMs }) => Math.max(ageMs, nowMs - requestedAt - latencyMs),
+    0,
+  );
 }
 
 /** Runs a call and reacts to its error, which is passed on. */

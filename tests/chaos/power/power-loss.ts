@@ -19,10 +19,25 @@ import { compileRecorder } from "./database-power-loss.ts";
 import { createSimulatedDisk, readWriteLog, type WriteRecord } from "./write-log.ts";
 
 /** The age that a lost call may have at the cut: the delay of the sync, and one slow sync of a busy machine, in milliseconds. */
-export const LOST_MS = LOG_SYNC_DELAY_MS + 1_000;
+const LOST_MS = LOG_SYNC_DELAY_MS + 1_000;
 
 /** How often the client calls, in milliseconds. */
 const CALL_EVERY_MS = 20;
+
+/** How often it calls a daemon that is paused, so that the daemon can catch up between two pauses. */
+const PAUSED_CALL_EVERY_MS = 100;
+
+/** How long the daemon runs between two pauses, in milliseconds. */
+const RUN_MS = 500;
+
+/** What a daemon is put through. */
+export interface PowerLossOptions {
+  readonly cuts: number;
+  readonly calls: number;
+  readonly seed: string;
+  /** Stops the daemon again and again for this long, as a machine without processor time does, in milliseconds. Default: 0. */
+  readonly pauseMs?: number;
+}
 
 /** The result of the cuts. */
 export interface PowerLossResult {
@@ -33,6 +48,12 @@ export interface PowerLossResult {
   /** The cuts after which answered calls had no row, and the age of the oldest of these calls at its cut, in milliseconds. */
   readonly cutsWithLoss: number;
   readonly oldestLostMs: number;
+  /** The longest time from a call's answer to the first sync after its row was written, over all calls, in milliseconds. */
+  readonly longestUnsyncedMs: number;
+  /** The longest time from a call's answer until its row was written, in milliseconds: how late the daemon was. */
+  readonly longestReadMs: number;
+  /** Of rows that were written more than a second late, the median time until their sync, in milliseconds; null if there are none. */
+  readonly lateSyncMs: number | null;
   /** Rows that a cut's home had as sent, over all cuts; each was in its outbox. */
   readonly sentRows: number;
 }
@@ -44,17 +65,25 @@ export function recordingObstacle(): string | null {
 }
 
 /**
+ * Returns the age that a lost call may have at the cut, in milliseconds: a daemon without processor time reads calls late, and can't sync
+ * what it did not read.
+ */
+export function allowedMs({ longestReadMs }: PowerLossResult): number {
+  return LOST_MS + longestReadMs;
+}
+
+/**
  * Records the writes of a daemon that meters calls and syncs them, then cuts its power at random places of the recording: of
  * what was not synced, each write is kept, dropped or torn. Each home that is left must open, and keep what was promised.
  */
 export async function runPowerLoss(
-  { cuts, calls, seed }: { cuts: number; calls: number; seed: string },
+  { cuts, calls, seed, pauseMs = 0 }: PowerLossOptions,
   tell: (line: string) => void,
 ): Promise<PowerLossResult> {
   const folder = mkdtempSync(join(tmpdir(), "meter-power-"));
   const random = createSeededRandom(`${seed} cuts`);
   try {
-    const { disk, writes, answered, secrets } = await recordDaemon(folder, calls, seed);
+    const { disk, writes, answered, secrets } = await recordDaemon(folder, { calls, seed, pauseMs });
     const [first = 0n] = answered.values();
     const from = writes.findIndex(({ atNs }) => atNs > first);
     const places = Array.from({ length: cuts }, () => random.integer(from, writes.length - 1));
@@ -80,6 +109,7 @@ export async function runPowerLoss(
     return {
       ...{ cuts, seed, calls: answered.size, writes: writes.length },
       ...{ cutsWithLoss, oldestLostMs: Math.round(oldestLostMs), sentRows },
+      ...measureSyncs(writes, answered),
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -87,7 +117,10 @@ export async function runPowerLoss(
 }
 
 /** Runs a daemon with its cloud. Returns its writes, the disk before them, and when each call's response was complete. */
-async function recordDaemon(folder: string, calls: number, seed: string) {
+async function recordDaemon(
+  folder: string,
+  { calls, seed, pauseMs }: { calls: number; seed: string; pauseMs: number },
+) {
   const library = compileRecorder(folder);
   const log = join(folder, "writes.log");
   const rig = await createSyncRig(seed);
@@ -95,20 +128,67 @@ async function recordDaemon(folder: string, calls: number, seed: string) {
     const disk = createSimulatedDisk(rig.home);
     await rig.startDaemon({ LD_PRELOAD: library, METER_WRITE_LOG: log, METER_WRITE_ROOT: rig.home });
     const caller = rig.createCaller("power");
-    const answered = new Map<string, bigint>();
     const call = rawCalls.anthropic;
+    // It is warm and idle before the first pause.
+    await caller.call(call?.("ok", false) as Parameters<typeof caller.call>[0], "warm-up");
+    await rig.poke();
+    const endPauses = pauseMs === 0 ? async () => {} : pauseAgainAndAgain(rig.daemon.pid, pauseMs);
+    const answered = new Map<string, bigint>();
     for (let n = 0; n < calls; n += 1) {
-      await caller.call(call?.("ok", n % 2 === 0) as Parameters<typeof caller.call>[0], `call-${n}`);
-      answered.set(`call-${n}`, process.hrtime.bigint());
-      if (n % 25 === 24) await rig.poke();
-      await delay(CALL_EVERY_MS);
+      const label = `call-${String(n).padStart(6, "0")}`;
+      await caller.call(call?.("ok", n % 2 === 0) as Parameters<typeof caller.call>[0], label);
+      answered.set(label, process.hrtime.bigint());
+      if (pauseMs === 0 && n % 25 === 24) await rig.poke();
+      await delay(pauseMs === 0 ? CALL_EVERY_MS : PAUSED_CALL_EVERY_MS);
     }
     caller.close();
+    await endPauses();
     await rig.poke();
     return { disk, answered, writes: readWriteLog(log), secrets: readSecrets(rig.home) };
   } finally {
     await rig.close();
   }
+}
+
+/** Stops a process for `pauseMs`, and lets it run for a moment, until the returned function is called. */
+function pauseAgainAndAgain(pid: number, pauseMs: number): () => Promise<void> {
+  let isOver = false;
+  const pausing = (async () => {
+    while (!isOver) {
+      process.kill(pid, "SIGSTOP");
+      await delay(pauseMs);
+      process.kill(pid, "SIGCONT");
+      await delay(RUN_MS);
+    }
+  })();
+  return async () => {
+    isOver = true;
+    await pausing;
+  };
+}
+
+/** Finds in a recording how late the rows of answered calls were written and synced. */
+function measureSyncs(writes: readonly WriteRecord[], answered: ReadonlyMap<string, bigint>) {
+  const inLog = writes.filter(({ path }) => path.endsWith("-wal"));
+  const syncs = inLog.filter(({ op }) => op === "sync");
+  let [longestReadMs, longestUnsyncedMs] = [0, 0];
+  const lateSyncsMs: number[] = [];
+  for (const [label, atNs] of answered) {
+    const row = inLog.find(({ op, data }) => op === "write" && data.includes(label));
+    assert.ok(row, `the row of ${label} was written`);
+    const synced = syncs.find((each) => each.atNs > row.atNs);
+    assert.ok(synced, `the row of ${label} was synced`);
+    const readMs = Number(row.atNs - atNs) / 1e6;
+    if (readMs > LOG_SYNC_DELAY_MS) lateSyncsMs.push(Number(synced.atNs - row.atNs) / 1e6);
+    longestReadMs = Math.max(longestReadMs, readMs);
+    longestUnsyncedMs = Math.max(longestUnsyncedMs, Number(synced.atNs - atNs) / 1e6);
+  }
+  const lateSyncMs = lateSyncsMs.sort((one, other) => one - other)[Math.floor(lateSyncsMs.length / 2)];
+  return {
+    longestUnsyncedMs: Math.round(longestUnsyncedMs),
+    longestReadMs: Math.round(longestReadMs),
+    lateSyncMs: lateSyncMs === undefined ? null : Math.round(lateSyncMs),
+  };
 }
 
 /** What the daemon creates once, and would be missed: the authority that programs trust, and the key of hashed ids. */
