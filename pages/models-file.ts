@@ -2,7 +2,7 @@ import { listPrices, nameOf } from "../core/pricing/list-prices.ts";
 import { formatPicoUsd, formatRateText } from "../core/pricing/money.ts";
 import type { PriceBook } from "../core/pricing/price-book.ts";
 import type { RateRow } from "../core/pricing/rates.ts";
-import { compareOnModel, type ModelComparison } from "../core/pricing/savings/other-model.ts";
+import type { ModelComparison } from "../core/pricing/savings/other-model.ts";
 import { TOKEN_SUMS, usageCsv } from "../core/pricing/view/usage-export.ts";
 import { DEFAULT_USAGE_QUERY, printUsageQuery, type UsageQuery } from "../core/pricing/view/usage-query.ts";
 import { parseSums, sumOf, sumsJson } from "../core/pricing/view/usage-sums.ts";
@@ -11,6 +11,7 @@ import type { ModelComparisonAnswer } from "../core/wire/model-comparison.ts";
 import type { UsageAnswer } from "../core/wire/usage.ts";
 import { type Columns, formatColumns } from "./page-file.ts";
 import type { UsageView } from "./usage-view.ts";
+import { compareLines } from "./views/model-comparison.ts";
 import {
   createIsUsed,
   findModelLines,
@@ -69,7 +70,8 @@ export function modelsFile({ book, now }: Prices, { own }: Pick<UsageView, "own"
   }
   return {
     csv: (usage) => {
-      const { lines, models: compared } = compareLines(usage, { book, now }, row);
+      const lines = findModelLines(usage, book, now);
+      const { models: compared } = compareLines(lines, row);
       const items = lines.map((line, n) => ({ line, compared: compared[n]!, row, usage }));
       return formatColumns(COMPARED, items);
     },
@@ -94,17 +96,6 @@ function keepLines(usage: UsageAnswer, lines: readonly ModelLine[]): UsageAnswer
   return { ...usage, rows, totals: sum(rows) };
 }
 
-function compareLines(usage: UsageAnswer, { book, now }: Prices, row: RateRow) {
-  const lines = findModelLines(usage, book, now);
-  return {
-    lines,
-    ...compareOnModel(
-      lines.map(({ sums, row: own }) => ({ sums, isSame: own === row })),
-      row,
-    ),
-  };
-}
-
 /** Returns the usage query whose answer is compared with another model. */
 export const comparedQuery = ({ period, tz, filters }: UsageQuery): UsageQuery => ({
   ...DEFAULT_USAGE_QUERY,
@@ -121,7 +112,8 @@ export const printComparison = ({ period, tz, filters }: UsageQuery, as: string)
 
 /** Converts what the usage by model would have cost at the rates of another model to JSON. */
 export function comparisonJson(usage: UsageAnswer, prices: Prices, row: RateRow): ModelComparisonAnswer {
-  const { lines, models: compared, known, costPicoUsd, otherPicoUsd } = compareLines(usage, prices, row);
+  const lines = findModelLines(usage, prices.book, prices.now);
+  const { models: compared, known, costPicoUsd, otherPicoUsd } = compareLines(lines, row);
   return {
     ...{ query: usage.query, tz: usage.tz, period: usage.period, as: rateJson(row) },
     models: lines.map((line, n) => comparedJson(line, compared[n]!)),

@@ -27,11 +27,29 @@ export function reportCommand(
   { by, thenBy, period: asked, filters }: Pick<UsageQuery, "by" | "thenBy" | "period" | "filters">,
   { period }: Pick<UsageAnswer, "period">,
 ): string | null {
-  const words = ["meter report"];
   const groups = [by, thenBy].flatMap((dimension) => (dimension === null ? [] : [GROUPS[dimension]]));
   if (groups.includes(undefined)) return null;
-  words.push("--by", groups.length === 0 ? "total" : groups.join(","));
-  words.push("--from", period.from);
+  const options = selectOptions({ period: asked, filters }, period);
+  return options && `meter report --by ${groups.length === 0 ? "total" : groups.join(",")} ${options}`;
+}
+
+/** Returns the `meter report` that compares the models of a query with another one; null if it has no option for a part of it. */
+export function comparisonCommand(
+  query: Pick<UsageQuery, "period" | "filters">,
+  { period }: Pick<UsageAnswer, "period">,
+  as: string,
+): string | null {
+  const hasCommit = query.filters.some(({ dimension }) => dimension === "commit");
+  const options = hasCommit ? null : selectOptions(query, period);
+  return options && `meter report ${quoteOption("--as", as)} ${options}`;
+}
+
+/** Returns the options that select the period and the filters of a query; null if there is none for a part of it. */
+function selectOptions(
+  { period: asked, filters }: Pick<UsageQuery, "period" | "filters">,
+  period: UsageAnswer["period"],
+): string | null {
+  const words = ["--from", period.from];
   // The other named periods end now.
   if (typeof asked !== "string" || asked === "month") words.push("--to", period.to);
   for (const { dimension, not, values } of filters) {

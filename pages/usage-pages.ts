@@ -20,7 +20,7 @@ import { createPageFile, type FileFormat, fileFormatOf, type PageFile } from "./
 import { UNREAD, UNREAD_COVERAGE } from "./page-parts.ts";
 import { pageHref } from "./page-place.ts";
 import { projectsFile } from "./projects-file.ts";
-import { reportCommand } from "./report-command.ts";
+import { comparisonCommand, reportCommand } from "./report-command.ts";
 import { renderState } from "./states.ts";
 import type { PeriodCoverage, UsageHost, UsageResult } from "./usage-host.ts";
 import {
@@ -292,7 +292,7 @@ async function showModels(host: UsageHost, parameters: URLSearchParams): Promise
       view,
     ),
     hasChart: false,
-    command: "meter pricing list",
+    command: isCompared ? comparisonCommand(query, usage, as) : "meter pricing list",
     query,
   }));
 }

@@ -5,6 +5,7 @@ import {
   type AssumedRate,
   compareOnModel,
   type ModelComparison,
+  type ModelComparisons,
 } from "../../core/pricing/savings/other-model.ts";
 import { metricOf } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
@@ -14,15 +15,28 @@ import { formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
 import type { ModelLine } from "./model-lines.ts";
 
+/** Compares what the models of a period cost with what they would have cost on another one. */
+export const compareLines = (lines: readonly ModelLine[], row: RateRow): ModelComparisons =>
+  compareOnModel(
+    lines.map((line) => ({ sums: line.sums, isSame: line.row === row })),
+    row,
+  );
+
+/** Says what a period cost and would have cost, and how many models are left out. */
+export function describeComparison({ models, known, costPicoUsd, otherPicoUsd }: ModelComparisons): string {
+  if (known === 0) return "No model can be compared.";
+  const unknown = models.length - known;
+  return `What cost ${formatShortUsd(costPicoUsd)} at API prices would have cost ${formatShortUsd(otherPicoUsd)}: ${describeDifference(otherPicoUsd - costPicoUsd)}.${unknown === 0 ? "" : ` ${formatQuantity(unknown, "model")} cannot be compared and ${unknown === 1 ? "is" : "are"} left out.`}`;
+}
+
 /** Renders what the models of a period would have cost at the rates of another one. It is an estimate. */
 export function renderComparison(lines: readonly ModelLine[], row: RateRow, withoutHref: string): Html {
-  const usage = lines.map((line) => ({ sums: line.sums, isSame: line.row === row }));
-  const { models, known, costPicoUsd, otherPicoUsd } = compareOnModel(usage, row);
+  const compared = compareLines(lines, row);
+  const { models, known, costPicoUsd, otherPicoUsd } = compared;
   const name = html`<bdi>${nameOf(row)}</bdi>`;
-  const unknown = models.length - known;
   return html`<section class="panel" id="comparison" data-live aria-labelledby="comparison-title">
     <div class="head"><h2 id="comparison-title">Had this period run on ${name}</h2><span class="quiet">estimate</span><a href="${withoutHref}">Close</a></div>
-    <p>${known === 0 ? "No model can be compared." : html`What cost ${formatShortUsd(costPicoUsd)} at API prices would have cost ${formatShortUsd(otherPicoUsd)}: ${describeDifference(otherPicoUsd - costPicoUsd)}.`}${known === 0 || unknown === 0 ? "" : ` ${formatQuantity(unknown, "model")} cannot be compared and ${unknown === 1 ? "is" : "are"} left out.`}</p>
+    <p>${describeComparison(compared)}</p>
     <div class="scroll" tabindex="0" role="region" aria-label="The comparison as a table"><table aria-label="Had this period run on ${nameOf(row)}">
       <thead><tr><th scope="col">Model</th><th scope="col" class="num desk">Tokens</th><th scope="col" class="num">Cost at API prices</th><th scope="col" class="num">Estimate</th><th scope="col" class="num">Difference</th></tr></thead>
       <tbody>${lines.map((line, n) => renderCompared(line, models[n]!))}</tbody>
@@ -58,7 +72,7 @@ const describeAssumed = ({ kind, counted }: AssumedRate): string =>
     : `It has no price for ${kind}: they are counted as ${counted}.`;
 
 /** Lists what the estimate does not know. */
-function listLimits(models: readonly ModelComparison[], row: RateRow): string[] {
+export function listLimits(models: readonly ModelComparison[], row: RateRow): string[] {
   const assumed = new Set(models.flatMap(({ other }) => other.assumed.map(describeAssumed)));
   const above = row.rates.tiers[0]?.aboveTokens;
   return [

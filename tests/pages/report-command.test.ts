@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseUsageQuery } from "../../core/pricing/view/usage-query.ts";
-import { reportCommand } from "../../pages/report-command.ts";
+import { comparisonCommand, reportCommand } from "../../pages/report-command.ts";
 import { createSampleHome, runWords } from "../cli/run-command.rig.ts";
 import { noon, sampleRecord } from "../daemon/store/sample-records.rig.ts";
 
@@ -41,6 +41,16 @@ describe("reportCommand()", () => {
       "branch=",
     ])
       assert.equal(commandOf(query), null, query);
+  });
+
+  it("compares with another model", () => {
+    const commandWith = (query: string) =>
+      comparisonCommand(parseUsageQuery(new URLSearchParams(query)).query, { period }, "openai/gpt 5");
+    assert.equal(
+      commandWith("period=month&project=-x"),
+      `meter report --as 'openai/gpt 5' --from ${period.from} --to ${period.to} --project=-x`,
+    );
+    for (const query of ["client=claude", "commit=c0ffee"]) assert.equal(commandWith(query), null, query);
   });
 
   it("prints the sums of the query", async () => {

@@ -1,4 +1,4 @@
-import { Command, Option } from "clipanion";
+import { Command, Option, UsageError } from "clipanion";
 import { COMMIT } from "../../program/git-filters.ts";
 import { MeterCommand } from "../../program/meter-command.ts";
 import {
@@ -18,7 +18,8 @@ export class ReportCommand extends MeterCommand {
     details: `
       What was spent, what plans covered (at API prices) and calls with unknown billing are separate sums. Sums are exact.
       Requests without a known price are counted as unpriced and are not in the sum. With --json, costs stated by providers
-      and computed costs are listed separately. Days are in local time unless --utc is given.
+      and computed costs are listed separately. Days are in local time unless --utc is given. --as is an estimate; its default
+      period is the last 30 days.
     `,
     examples: [
       ["Show everything by project", "meter report"],
@@ -29,12 +30,20 @@ export class ReportCommand extends MeterCommand {
       ],
       ["Show each model's use per week", "meter report --by model,week"],
       ["Show what each branch cost in the last seven days", "meter report --by branch --since 7d"],
+      [
+        "Estimate what the last 30 days would have cost on another model",
+        "meter report --as anthropic/claude-haiku-4-5",
+      ],
       ["Export a spreadsheet", "meter report --by day --csv"],
     ],
   });
 
-  by = Option.String("--by", "project", {
+  by = Option.String("--by", {
     description: `Group by one or two (with a comma) of ${groupings.join(", ")}`,
+  });
+  as = Option.String("--as", {
+    description:
+      "Estimate what the same tokens would have cost on a model, such as anthropic/claude-sonnet-4-5",
   });
   since = sinceOption();
   from = fromOption();
@@ -51,7 +60,18 @@ export class ReportCommand extends MeterCommand {
   csv = Option.Boolean("--csv", false, { description: "Print CSV (RFC 4180)" });
 
   protected override async perform(): Promise<void> {
+    const { as, by } = this;
+    if (as !== undefined) {
+      if (by !== undefined) throw new UsageError("--by and --as can't be combined.");
+      const { printComparison } = await import("./print-comparison.ts");
+      return await printComparison(this.commandContext, { ...this.reportOptions(), as });
+    }
     const { printReport } = await import("./print-report.ts");
-    return await printReport(this.commandContext, this);
+    return await printReport(this.commandContext, { ...this.reportOptions(), by: by ?? "project" });
+  }
+
+  private reportOptions() {
+    const { since, from, to, project, model, provider, session, branch, commit, pr, utc, json, csv } = this;
+    return { since, from, to, project, model, provider, session, branch, commit, pr, utc, json, csv };
   }
 }
