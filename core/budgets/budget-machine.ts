@@ -138,7 +138,7 @@ const handlers: Handlers = {
   call_asked: askCall,
   call_admitted: admitCall,
   call_refused: refuseCall,
-  call_ended: (state, { call }, now) => endCalls(state, ({ id }) => id === call, now),
+  call_ended: endCall,
   calls_lost: (state, _event, now) => endCalls(state, () => true, now),
   time_passed: passTime,
 };
@@ -193,9 +193,10 @@ function hold(each: BudgetState, call: CallInFlight, sign: 1 | -1): BudgetState 
   const held = heldBy(each.active.budget, call);
   if (held === null) return each;
   const sum = each.sums[held.key] ?? EMPTY_SUM;
+  const amount = held.amount ?? 0n;
   return withSum(each, held.key, {
     ...sum,
-    inFlight: sum.inFlight + (held.amount ?? 0n) * BigInt(sign),
+    inFlight: sign === 1 ? sum.inFlight + amount : sum.inFlight - amount,
     callsInFlight: sum.callsInFlight + sign,
     unbounded: sum.unbounded + (held.amount === null ? sign : 0),
     touchedAt: Math.max(sum.touchedAt, call.at),
@@ -205,6 +206,8 @@ function hold(each: BudgetState, call: CallInFlight, sign: 1 | -1): BudgetState 
 /** Sets a sum, and forgets the session that was not used for the longest time if there are too many. */
 function withSum(each: BudgetState, key: string, sum: BudgetSum): BudgetState {
   const sums = { ...each.sums, [key]: sum };
+  // Other budgets have one sum.
+  if (each.active.budget.period.kind !== "session") return { ...each, sums };
   const keys = Object.keys(sums);
   if (keys.length <= MAX_BUDGET_SESSIONS) return { ...each, sums };
   let oldest: string | null = null;
@@ -359,11 +362,13 @@ function admitCall(
 
 /** Reads the sums of sessions that continue and are not held. */
 function askCall(state: BudgetsState, { facts }: Extract<BudgetEvent, { kind: "call_asked" }>): BudgetsStep {
-  const effects = state.budgets.flatMap(({ active: { budget }, isKnown, sums }): BudgetEffect[] => {
-    if (budget.period.kind !== "session" || !isKnown || matchesScope(budget, facts) !== true) return [];
+  const effects: BudgetEffect[] = [];
+  for (const { active, isKnown, sums } of state.budgets) {
+    const { budget } = active;
+    if (budget.period.kind !== "session" || !isKnown || matchesScope(budget, facts) !== true) continue;
     const key = sumKey(budget, facts);
-    return sums[key] === undefined ? [{ kind: "load_sums", budget: budget.name, key, from: 0 }] : [];
-  });
+    if (sums[key] === undefined) effects.push({ kind: "load_sums", budget: budget.name, key, from: 0 });
+  }
   return { state, effects };
 }
 
@@ -396,6 +401,22 @@ function trip(each: BudgetState, key: string, now: Millis, effects: BudgetEffect
   const used = usedSince(sum, currentBounds(each, now).from, now) + sum.inFlight;
   effects.push({ kind: "trip_guard", budget: name, key, limit, used, until });
   return withSum(each, key, { ...sum, trippedUntil: until });
+}
+
+function endCall(
+  state: BudgetsState,
+  { call: id }: Extract<BudgetEvent, { kind: "call_ended" }>,
+  now: Millis,
+): BudgetsStep {
+  const at = state.calls.findIndex((call) => call.id === id);
+  const call = state.calls[at];
+  if (call === undefined) return { state, effects: [] };
+  const effects: BudgetEffect[] = [];
+  const { budgets } = advance(state, now, effects);
+  return {
+    state: { budgets: budgets.map((each) => hold(each, call, -1)), calls: state.calls.toSpliced(at, 1) },
+    effects,
+  };
 }
 
 function endCalls(state: BudgetsState, isEnded: (call: CallInFlight) => boolean, now: Millis): BudgetsStep {
@@ -439,19 +460,27 @@ function withinLengths(state: BudgetsState, now: Millis): BudgetsState {
 
 /** Moves every budget to the period that contains the time. */
 function advance(state: BudgetsState, now: Millis, effects: BudgetEffect[]): BudgetsState {
-  let isChanged = false;
-  const budgets = state.budgets.map((each) => {
-    const lift = each.active.liftedUntil;
-    const isLiftOver = lift !== null && lift <= now;
-    const bounds = currentBounds(each, now);
-    if (!isLiftOver && bounds.from === each.bounds.from) return each;
-    isChanged = true;
-    if (isLiftOver) effects.push({ kind: "end_lift", budget: each.active.budget.name });
-    const active = isLiftOver ? { ...each.active, liftedUntil: null } : each.active;
-    if (bounds.from === each.bounds.from) return { ...each, active };
-    return moveTo({ ...each, active }, bounds, effects);
-  });
-  return isChanged ? { ...state, budgets } : state;
+  // Nearly every event changes no period.
+  let budgets: BudgetState[] | null = null;
+  for (let at = 0; at < state.budgets.length; at += 1) {
+    const each = state.budgets[at] as BudgetState;
+    const advanced = advanceBudget(each, now, effects);
+    if (advanced === each) continue;
+    budgets ??= [...state.budgets];
+    budgets[at] = advanced;
+  }
+  return budgets === null ? state : { ...state, budgets };
+}
+
+function advanceBudget(each: BudgetState, now: Millis, effects: BudgetEffect[]): BudgetState {
+  const lift = each.active.liftedUntil;
+  const isLiftOver = lift !== null && lift <= now;
+  const bounds = currentBounds(each, now);
+  if (!isLiftOver && bounds.from === each.bounds.from) return each;
+  if (isLiftOver) effects.push({ kind: "end_lift", budget: each.active.budget.name });
+  const active = isLiftOver ? { ...each.active, liftedUntil: null } : each.active;
+  if (bounds.from === each.bounds.from) return { ...each, active };
+  return moveTo({ ...each, active }, bounds, effects);
 }
 
 function moveTo(each: BudgetState, bounds: PeriodBounds, effects: BudgetEffect[]): BudgetState {

@@ -131,19 +131,20 @@ function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: 
   const reason = budget.coolDownMs === null ? "amount" : "rate";
   const stopped = stoppedUntil(budget, sum, now);
   if (stopped !== null) return refuse(budget, "rate", spent, inFlight, stopped, now);
-  const roomOf = () => roomAt(each, sum, bounds, inFlight, now);
-  if (spent + inFlight >= budget.limit) return refuse(budget, reason, spent, inFlight, roomOf(), now);
+  if (spent + inFlight >= budget.limit)
+    return refuse(budget, reason, spent, inFlight, roomAt(each, sum, bounds, inFlight, now), now);
   // What is known leaves room, but the spend of other machines is not known any more.
   if (each.active.fleet !== undefined && isOutdated(each.active.fleet, now))
     return applyFailMode(budget, "fleet", now, { spent, inFlight });
   if (!budget.reserve) return "allow";
   if (call.bound === undefined && !call.isFinal) return ["bound"];
   const bound = call.bound === undefined ? null : usedOf(budget, { facts: call.facts, ...call.bound });
+  if (bound !== null && spent + inFlight + bound <= budget.limit) return "allow";
+  const periodEnd = roomAt(each, sum, bounds, inFlight, now);
   // Decision: a call without a bound can't be reserved for, so it is one that can't be decided.
-  if (bound === null) return applyFailMode(budget, "bound", now, { spent, inFlight, periodEnd: roomOf() });
-  return spent + inFlight + bound <= budget.limit
-    ? "allow"
-    : refuse(budget, reason, spent, inFlight, roomOf(), now);
+  return bound === null
+    ? applyFailMode(budget, "bound", now, { spent, inFlight, periodEnd })
+    : refuse(budget, reason, spent, inFlight, periodEnd, now);
 }
 
 /** Whether a call adds nothing to a budget in USD. What runs under a plan has no cost of its own before it is sent. */

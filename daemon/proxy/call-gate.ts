@@ -1,5 +1,6 @@
 import { createUndecidedRefusal, formatRefusalResponse } from "../../core/budgets/refusal/create-refusal.ts";
 import { recogniseApi } from "../../core/metering/coverage/unlisted-hosts.ts";
+import { NO_BYTES } from "../../core/metering/exchange/bytes.ts";
 import { type RequestHead, readRequestHead } from "../../core/metering/exchange/head.ts";
 import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
 import {
@@ -141,8 +142,6 @@ function post(state: GateState, id: number, question: CallQuestion): void {
   state.counters.asked += 1;
   state.post(id, question, passesToCount(state));
 }
-
-const NO_BYTES = new Uint8Array();
 
 /** Returns the passed calls of `PostQuestion`. To send thousands of them with each question keeps the relay busy for seconds. */
 function passesToCount({ passes, sentPasses }: GateState): CallQuestion[] {
