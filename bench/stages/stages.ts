@@ -21,7 +21,7 @@ import { createRecordRedaction } from "../../daemon/capture/redact-record.ts";
 import type { TapFrame } from "../../daemon/proxy/tap-frames.ts";
 import { createTapLog, readTapBatch, type TapBatch } from "../../daemon/proxy/tap-log.ts";
 import { openStore } from "../../daemon/store/open-store.ts";
-import { passStage } from "./budget-stage.ts";
+import { openBudgetStages } from "./budget-stage.ts";
 import * as samples from "./samples.ts";
 
 /** One stage of a call, measured on its own. */
@@ -239,6 +239,7 @@ export async function openStages(): Promise<{ stages: Stage[]; close(): void }> 
   const write = await writeStage(records);
   const redactRecord = createRecordRedaction(createRedact());
   const { canonicalPrompt } = readRequest(route, samples.requestBody);
+  const budget = await openBudgetStages(registry, book);
   const call = (name: string, microseconds: number, bytes: number, run: Stage["run"]): Stage => ({
     name,
     unit: "call",
@@ -263,8 +264,12 @@ export async function openStages(): Promise<{ stages: Stage[]; close(): void }> 
     }),
     call("capture of a call", 30, 27_000, captureStage()),
     call("store", 25, 1_200, write.run),
-    call("budget with ample room", 8, 6_000, await passStage(registry, book, samples.request)),
-    call("the same, 200 KB", 8, 6_000, await passStage(registry, book, samples.largeRequest)),
+    call("budget: decision", 3, 2_000, budget.decision),
+    call("budget: asked decision", 3, 3_500, budget.askedDecision),
+    call("budget: bound of a call", 6, 4_000, budget.bound),
+    call("budget: dividing", 6, 4_000, budget.divide),
+    call("budget: all, one call", 8, 6_000, budget.whole),
+    call("budget: the same, 200 KB", 8, 6_000, budget.large),
     event("framing of a stream", 0.3, 200, streamFramingStage()),
     event("usage of a stream", 0.8, 250, streamUsageStage()),
     event("capture of a stream", 1.5, 1_000, streamCaptureStage()),
