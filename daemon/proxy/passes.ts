@@ -1,8 +1,11 @@
 import { NO_PASS_ROOM, type PassRoom, UNLIMITED_ROOM } from "../../core/budgets/pass-room.ts";
 import type { CallQuestion } from "./call-question.ts";
 
-/** The most calls that may be under way without being counted in flight. A power of two. */
-export const MAX_PASSES = 4_096;
+/**
+ * The most calls that may be under way without being counted in flight. A power of two. They are sent with one question, which takes the
+ * daemon a second to read if there are 4,096.
+ */
+export const MAX_PASSES = 1_024;
 
 /** The most bytes of their bodies that are kept, in case they must be counted. */
 const MAX_KEPT_BYTES = 8 * 1_048_576;

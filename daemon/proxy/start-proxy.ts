@@ -148,6 +148,8 @@ interface ProxyState {
   holdMs: number | undefined;
   gate: GateConfig | null;
   lastPing: number;
+  /** When a message of the worker was read last. */
+  heardAt: number;
   failures: number;
   startedAt: number;
   /** Called when the worker ends while the proxy starts or stops; null while it runs. */
@@ -197,6 +199,7 @@ export function startProxy(
     holdMs: config.holdMs,
     gate: config.gate ?? null,
     lastPing: 0,
+    heardAt: Number.NEGATIVE_INFINITY,
     failures: 0,
     startedAt: 0,
     onEnded: null,
@@ -287,6 +290,7 @@ function startWorker(
   );
   let problem = "the worker ended";
   worker.on("message", (message: FromWorker) => {
+    proxy.heardAt = performance.now();
     if (message.kind === "ready") {
       proxy.startingAt = null;
       proxy.boundPort = message.port;
@@ -418,7 +422,8 @@ async function probeProxy(proxy: ProxyState, timeoutMs: number): Promise<boolean
   const startedAt = performance.now();
   const port = await probePort(proxy.config.host, proxy.boundPort, timeoutMs);
   // Without a free descriptor there is no connection to probe. A restart would cut every stream and free nothing for long.
-  const isHealthy = port !== "closed" && (await answered);
+  // Its answer may wait behind other messages, of which a busy main thread reads a few in each turn of the event loop.
+  const isHealthy = port !== "closed" && ((await answered) || proxy.heardAt >= startedAt);
   // A probe this late was delayed by a busy main thread, so it proves nothing about the worker.
   return isHealthy || performance.now() - startedAt > timeoutMs + lateTimerMs;
 }

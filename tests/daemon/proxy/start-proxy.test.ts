@@ -374,7 +374,7 @@ describe("a main thread that is behind", () => {
     return { received, post, postBatch, thread: worker as unknown as ProxyThread };
   }
 
-  async function start() {
+  async function start(port = 1) {
     const { received, post, postBatch, thread } = playWorker();
     const read: number[] = [];
     const starting = startProxy(
@@ -387,7 +387,7 @@ describe("a main thread that is behind", () => {
       },
       { startThread: () => thread },
     );
-    post({ kind: "ready", port: 1 });
+    post({ kind: "ready", port });
     const lastPing = () =>
       received.findLast(({ kind }) => kind === "ping") as Extract<ToWorker, { kind: "ping" }>;
     const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -420,6 +420,14 @@ describe("a main thread that is behind", () => {
     await turn();
     assert.deepEqual(await ping, [1, 2]);
     await probe;
+  });
+
+  it("does not take a worker for one that hangs while it reads its messages", async () => {
+    const { proxy, post, postBatch } = await start(await listenTcp(cleanup, (socket) => socket.destroy()));
+    const probe = proxy.probe(100);
+    postBatch(1);
+    assert.equal(await probe, true);
+    post({ kind: "stopped" });
   });
 
   it("reads the rest of the log of a worker that has ended", async () => {
