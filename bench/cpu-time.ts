@@ -98,3 +98,21 @@ export function machineFactor(): number {
   const figures = Array.from({ length: 15 }, runReference);
   return Math.max(1, median(figures) / REFERENCE_MS);
 }
+
+/** A piece of work, and by how much the machine was slower beside it than the one that the budgets were set on. */
+export interface PacedCpu extends MeasuredCpu {
+  readonly factor: number;
+}
+
+/** Measures a piece of work between two runs of the reference. Another load on the machine slows all three down. */
+export async function measurePaced(root: number, work: () => Promise<unknown>): Promise<PacedCpu> {
+  const before = runReference();
+  const measured = await measureCpu(root, work);
+  return { ...measured, factor: (before + runReference()) / 2 / REFERENCE_MS };
+}
+
+/** Returns the median of figures on the machine that the budgets were set on. A faster machine's figures stay as they are. */
+export function pacedMedian(figures: readonly PacedCpu[], of: (figure: PacedCpu) => number): number {
+  const isFaster = median(figures.map(({ factor }) => factor)) < 1;
+  return median(figures.map((figure) => of(figure) / (isFaster ? 1 : figure.factor)));
+}
