@@ -22,6 +22,7 @@ import { openPostgres } from "../../adapters/postgres/postgres-server.ts";
 import { createCloud } from "../../cloud/create-cloud.ts";
 import { sumCoverage } from "../../cloud/store/coverage-days.ts";
 import { migrateCloud } from "../../cloud/store/migrate.ts";
+import { sumModels } from "../../cloud/store/model-sums.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
 import { BRANCH_KEY, contributions, ROLLUP_KEY, ROLLUP_SUMS, USAGE_SUMS } from "../../cloud/store/rollups.ts";
 import { missingPostgres, startPostgres } from "../../tests/cloud/kit/postgres-server.ts";
@@ -107,6 +108,11 @@ async function seed(db: CloudDatabase, total: number): Promise<void> {
     );
   }
   await seedBranches(db);
+  await sumModels(db, { kind: "sum_models", taskId: WORKSPACE, details: {} }, NOW);
+  // The requests were stored without seals.
+  await sql`insert into cost_seal_heads (workspace_id, seq, prev_hash, hash, summed_seq) values (${WORKSPACE}::uuid, 1, '', '', 1)`.execute(
+    db,
+  );
   await seedCoverage(db);
 }
 

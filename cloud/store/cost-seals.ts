@@ -30,19 +30,23 @@ interface SealedRows {
 const hashOf = (seq: string, previous: string) =>
   `encode(sha256(($2::text || ${seq}::text || ',"' || ${previous} || $3::text)::bytea), 'hex')`;
 
-/** Moves the head: `$1` is the workspace, `$2` and `$3` the texts before and after the number and the previous hash. */
-const MOVE_HEAD = `insert into cost_seal_heads as h (workspace_id, seq, prev_hash, hash)
-  values ($1::uuid, 1, '${GENESIS_HASH}', ${hashOf("1", `'${GENESIS_HASH}'`)})
+/**
+ * Moves the head: `$1` is the workspace, `$2` and `$3` the texts before and after the number and the previous hash. The caller has changed
+ * the sums by model too, so these stay complete if they were.
+ */
+const MOVE_HEAD = `insert into cost_seal_heads as h (workspace_id, seq, prev_hash, hash, summed_seq)
+  values ($1::uuid, 1, '${GENESIS_HASH}', ${hashOf("1", `'${GENESIS_HASH}'`)}, 1)
   on conflict (workspace_id) do update set
-    seq = h.seq + 1, prev_hash = h.hash, hash = ${hashOf("(h.seq + 1)", "h.hash")}
-  returning seq, prev_hash, hash`;
+    seq = h.seq + 1, prev_hash = h.hash, hash = ${hashOf("(h.seq + 1)", "h.hash")},
+    summed_seq = case when h.summed_seq = h.seq then h.seq + 1 else h.summed_seq end
+  returning seq, prev_hash, hash, summed_seq is not distinct from seq as is_summed`;
 
 const INSERT_SEAL = `insert into cost_seals
     (workspace_id, seq, kind, sealed_at, leaves, content_hash, prev_hash, hash)
   values ($1::uuid, $2::bigint, $3::text, $4::timestamptz, $5::bytea, $6::text, $7::text, $8::text)`;
 
 /**
- * Appends a seal to the workspace's chain, in the caller's transaction, and returns the seal's number.
+ * Appends a seal to the workspace's chain, in the caller's transaction, and returns its number and whether the sums by model are complete.
  *
  * The chain's head stays locked until the transaction ends, and the workspace's other batches wait for it. Call this after
  * everything else that the transaction locks.
@@ -52,20 +56,23 @@ export async function appendSeal(
   workspaceId: string,
   { kind, requests, sealedAt }: SealedRows,
   sha256: Sha256,
-): Promise<string> {
+): Promise<{ readonly seq: string; readonly isSummed: boolean }> {
   const leaves = packLeaves(requests, sha256);
   const contentHash = hashBytes(leaves, sha256);
   const before = `["${COST_SEAL_FORMAT}",${JSON.stringify(workspaceId.toLowerCase())},`;
   const after = `","${kind}","${sealedAt}","${contentHash}"]`;
-  const { rows } = await trx.executeQuery<{ seq: string; prev_hash: string; hash: string }>(
-    CompiledQuery.raw(MOVE_HEAD, [workspaceId, before, after]),
-  );
+  const { rows } = await trx.executeQuery<{
+    seq: string;
+    prev_hash: string;
+    hash: string;
+    is_summed: boolean;
+  }>(CompiledQuery.raw(MOVE_HEAD, [workspaceId, before, after]));
   const [head] = rows;
   if (head === undefined) throw new DatabaseError("conflict");
   const { seq, prev_hash, hash } = head;
   const seal = [workspaceId, seq, kind, sealedAt, leaves, contentHash, prev_hash, hash];
   expectRows((await trx.executeQuery(CompiledQuery.raw(INSERT_SEAL, seal))).numAffectedRows, 1);
-  return seq;
+  return { seq, isSummed: head.is_summed };
 }
 
 /** Returns requests in order of their ids, which is PostgreSQL's order of UUIDs too. */
@@ -85,7 +92,7 @@ export async function sealFilled(
   sha256: Sha256,
 ): Promise<void> {
   const sorted = sortedById(requests);
-  const seq = await appendSeal(trx, workspaceId, { kind: "filled", requests: sorted, sealedAt }, sha256);
+  const { seq } = await appendSeal(trx, workspaceId, { kind: "filled", requests: sorted, sealedAt }, sha256);
   const ids = JSON.stringify(sorted.map(({ request_id }) => request_id));
   const { numAffectedRows } = await sql`update requests set cost_seal = ${seq}::bigint
     where workspace_id = ${workspaceId}::uuid

@@ -5,6 +5,7 @@ import type { Sha256 } from "../../core/values/hash.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { expectRows } from "./affected-rows.ts";
 import { appendSeal, sealFilled, sortedById } from "./cost-seals.ts";
+import { askForModelSums } from "./model-sums.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { FILLABLE_COLUMNS, REQUEST_COLUMNS, type RequestColumn } from "./request-columns.ts";
 import { addToRollups, rollupChanges } from "./rollup-changes.ts";
@@ -46,7 +47,8 @@ export async function ingest(
 ): Promise<readonly IngestOutcome[]> {
   const first = new Map<string, StoredRequest>();
   for (const row of rows) if (!first.has(row.request_id)) first.set(row.request_id, row);
-  const { inserted, refused } = await insertAll(db, workspaceId, [...first.values()], sha256);
+  const { inserted, refused, isSummed } = await insertAll(db, workspaceId, [...first.values()], sha256);
+  if (!isSummed) await askForModelSums(db, workspaceId, Date.parse(rows[0]?.received_at ?? ""));
   if (inserted.size === rows.length) return rows.map(() => "accepted");
   const outcomes = rows.map((row): IngestOutcome => {
     if (refused.has(row.request_id)) return "not_storable";
@@ -63,6 +65,8 @@ export async function ingest(
 interface Inserted {
   readonly inserted: ReadonlySet<string>;
   readonly refused: ReadonlySet<string>;
+  /** Whether the sums by model are complete after this. */
+  readonly isSummed: boolean;
 }
 
 /** Inserts all rows. If the database refuses some, finds them by halving and inserts the others. */
@@ -72,22 +76,29 @@ async function insertAll(
   rows: readonly StoredRequest[],
   sha256: Sha256,
 ): Promise<Inserted> {
-  if (rows.length === 0) return { inserted: new Set(), refused: new Set() };
+  if (rows.length === 0) return { inserted: new Set(), refused: new Set(), isSummed: true };
   try {
-    const inserted = await inScope(db, { workspaceId }, (trx) => insertRows(trx, workspaceId, rows, sha256));
-    return { inserted: new Set(inserted), refused: new Set() };
+    const { ids, isSummed } = await inScope(db, { workspaceId }, (trx) =>
+      insertRows(trx, workspaceId, rows, sha256),
+    );
+    return { inserted: new Set(ids), refused: new Set(), isSummed };
   } catch (error) {
     const isData =
       error instanceof DatabaseError && (error.reason === "invalid_value" || error.reason === "constraint");
     if (!isData) throw error;
     if (rows.length === 1)
-      return { inserted: new Set(), refused: new Set(rows.map(({ request_id }) => request_id)) };
+      return {
+        inserted: new Set(),
+        refused: new Set(rows.map(({ request_id }) => request_id)),
+        isSummed: true,
+      };
     const half = rows.length >> 1;
     const low = await insertAll(db, workspaceId, rows.slice(0, half), sha256);
     const high = await insertAll(db, workspaceId, rows.slice(half), sha256);
     return {
       inserted: new Set([...low.inserted, ...high.inserted]),
       refused: new Set([...low.refused, ...high.refused]),
+      isSummed: low.isSummed && high.isSummed,
     };
   }
 }
@@ -119,7 +130,7 @@ function inputOf(rows: readonly StoredRequest[], columns: readonly RequestColumn
 }
 
 /**
- * Inserts rows, and adds those that were not there yet to the rollups and to a seal. Returns their ids.
+ * Inserts rows, and adds those that were not there yet to the rollups and to a seal. Returns their ids, and whether the sums by model are complete.
  *
  * Each statement names its workspace and depends on no other one's changes, so that a cluster runs it on one shard. The query of an insert
  * reads the workspace's row, since a cluster otherwise runs it on the coordinator, at twice the work (docs/cluster.md).
@@ -129,7 +140,7 @@ async function insertRows(
   workspaceId: string,
   rows: readonly StoredRequest[],
   sha256: Sha256,
-): Promise<readonly string[]> {
+): Promise<{ readonly ids: readonly string[]; readonly isSummed: boolean }> {
   const sorted = sortedById(rows);
   const { rows: results } = await sql<{ request_id: string }>`
     insert into requests (workspace_id, ${sql.raw(COLUMNS)})
@@ -139,14 +150,14 @@ async function insertRows(
     on conflict (workspace_id, request_id) do nothing
     returning request_id`.execute(trx);
   const ids = results.map(({ request_id }) => request_id);
-  if (ids.length === 0) return ids;
+  if (ids.length === 0) return { ids, isSummed: true };
   const stored = new Set(ids);
   const requests =
     stored.size === sorted.length ? sorted : sorted.filter((row) => stored.has(row.request_id));
   await addToRollups(trx, workspaceId, rollupChanges([{ sign: 1, requests }]));
   const sealedAt = (requests[0] as StoredRequest).received_at;
-  await appendSeal(trx, workspaceId, { kind: "stored", requests, sealedAt }, sha256);
-  return ids;
+  const { isSummed } = await appendSeal(trx, workspaceId, { kind: "stored", requests, sealedAt }, sha256);
+  return { ids, isSummed };
 }
 
 /**

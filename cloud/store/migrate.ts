@@ -31,6 +31,7 @@ import { restores } from "./migrations/0026-restores.ts";
 import { requestLookupOnACluster } from "./migrations/0027-request-lookup-on-a-cluster.ts";
 import { unsealedBodies } from "./migrations/0028-unsealed-bodies.ts";
 import { coverageDays } from "./migrations/0029-coverage-days.ts";
+import { modelSums } from "./migrations/0030-model-sums.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -65,6 +66,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   requestLookupOnACluster,
   unsealedBodies,
   coverageDays,
+  modelSums,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

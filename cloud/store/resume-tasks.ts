@@ -3,6 +3,7 @@ import { sumBranches } from "./branch-sums.ts";
 import { sumCoverage } from "./coverage-days.ts";
 import { finishDeletion, finishLeaving } from "./deletions.ts";
 import { finishAcceptance, forgetInvitation } from "./invitations.ts";
+import { sumModels } from "./model-sums.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { finishRoleChange, finishWorkspace } from "./organisations.ts";
 import { endTask, listDueTasks, postponeTask, type Task, type TaskKind } from "./tasks.ts";
@@ -17,6 +18,7 @@ const RESUME: { readonly [K in Exclude<TaskKind, "erase_prompts">]: Resume<K> } 
   change_organisation_role: (db, task) => finishRoleChange(db, task, true),
   leave_organisations: finishLeaving,
   sum_branches: sumBranches,
+  sum_models: sumModels,
   sum_coverage: sumCoverage,
   forget_invitation: async (db, task, now) => {
     const dueAt = await forgetInvitation(db, task, now);

@@ -18,9 +18,12 @@ interface RollupDimensions {
   readonly model: string;
 }
 
-/** The key of the sums by branch: 1 for an hour and 24 for a day, and when it starts. */
+/**
+ * The key of the sums by branch: 1 for an hour and 24 for a day, and when it starts. The sums by model have -1 and -24, and no project and
+ * branch.
+ */
 interface BranchKey {
-  readonly span_hours: 1 | 24;
+  readonly span_hours: 1 | 24 | -1 | -24;
   readonly starts_at: string;
   readonly project: string;
   readonly git_branch: string;
@@ -45,7 +48,7 @@ type Groups<Key> = Map<string, Group<Key>>;
 type FullKey = RollupDimensions & { readonly hour: string; readonly git_branch: string };
 
 /**
- * Computes what requests add to the rollups by hour and by day and to the sums by branch, as `contributions()` does in SQL. Rows whose
+ * Computes what requests add to the rollups by hour and by day and to the sums by branch and by model, as `contributions()` does in SQL. Rows whose
  * sums stay the same are left out.
  */
 export function rollupChanges(changes: readonly SignedRequests[]): {
@@ -68,6 +71,9 @@ export function rollupChanges(changes: readonly SignedRequests[]): {
     addSums(groupOf(days, { day, ...dimensions }), sums);
     addSums(groupOf(branches, { span_hours: 1, starts_at: hour, ...branch }), sums);
     addSums(groupOf(branches, { span_hours: 24, starts_at: `${day}T00:00:00Z`, ...branch }), sums);
+    const total = { ...branch, project: "", git_branch: "" };
+    addSums(groupOf(branches, { span_hours: -1, starts_at: hour, ...total }), sums);
+    addSums(groupOf(branches, { span_hours: -24, starts_at: `${day}T00:00:00Z`, ...total }), sums);
   }
   return { hours: toChanges(hours), days: toChanges(days), branches: toChanges(branches) };
 }

@@ -10,6 +10,9 @@ export const ROLLUP_KEY = "machine_id, user_id, project, provider, model";
 /** The dimensions of a key of the sums by branch, besides workspace and time. */
 export const BRANCH_KEY = "project, git_branch, provider, model";
 
+/** The dimensions of a key of the sums by model, besides workspace and time. */
+export const MODEL_KEY = "provider, model";
+
 /** The disjoint kinds of tokens. Each has a sum. */
 export const TOKEN_SUMS = [
   "prompt_tokens",

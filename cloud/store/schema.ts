@@ -341,7 +341,13 @@ export interface CloudSchema {
     is_shared: boolean;
     created_at: Millis;
   };
-  cost_seal_heads: { workspace_id: string; seq: Integer; prev_hash: string; hash: string };
+  cost_seal_heads: {
+    workspace_id: string;
+    seq: Integer;
+    prev_hash: string;
+    hash: string;
+    summed_seq: Integer | null;
+  };
   cost_seals: {
     workspace_id: string;
     seq: Integer;

@@ -19,6 +19,8 @@ export interface TaskDetails {
   erase_prompts: { readonly workspaceId: string };
   /** The id is the workspace's. Due until all its requests are summed by branch. */
   sum_branches: Readonly<Record<string, never>>;
+  /** The id is the workspace's. Due until all its requests are summed by model. */
+  sum_models: Readonly<Record<string, never>>;
   /** The id is the workspace's. Due a day after the sums of coverage by day were added. */
   sum_coverage: Readonly<Record<string, never>>;
   /** The id is random. */

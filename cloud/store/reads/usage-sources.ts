@@ -7,9 +7,11 @@ import { HOUR_MS, type Millis } from "../../../core/values/time.ts";
 import { formatCalendarDate, formatInstant } from "../../../core/wire/instant.ts";
 import type { UsageDimension, UsageMetric } from "../../../core/wire/usage.ts";
 import { listUnsummedDays } from "../branch-sums.ts";
+import { hasModelSums } from "../model-sums.ts";
 import {
   BRANCH_KEY,
   FAILED,
+  MODEL_KEY,
   NO_MACHINE,
   REPORTED_OF_REFUSED,
   REPORTED_OF_ROLLUP,
@@ -70,6 +72,12 @@ const ROLLUP_SQL: Readonly<Partial<Record<UsageDimension, string>>> = {
 const BRANCH_SQL: Readonly<Partial<Record<UsageDimension, string>>> = {
   project: "project",
   branch: "git_branch",
+  provider: "provider",
+  model: "model",
+};
+
+/** SQL for the text of each dimension over the sums by model. */
+const MODEL_SQL: Readonly<Partial<Record<UsageDimension, string>>> = {
   provider: "provider",
   model: "model",
 };
@@ -196,12 +204,32 @@ export async function readSource(
 ): Promise<Source> {
   switch (query.source) {
     case "rollups":
-      return ofSums(workspaceId, plan, query, ROLLUPS, []);
+      return ofSums(
+        workspaceId,
+        plan,
+        query,
+        (await isOfModels(trx, workspaceId, plan, query)) ? MODELS : ROLLUPS,
+        [],
+      );
     case "branches":
       return ofSums(workspaceId, plan, query, BRANCHES, await listUnsummedDays(trx, workspaceId, query.span));
     case "requests":
       return ofRequests(workspaceId, plan, query);
   }
+}
+
+/** Whether the sums by model answer a query. They have the fewest rows. */
+async function isOfModels(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  plan: UsagePlan,
+  { dimensions }: SourceQuery,
+): Promise<boolean> {
+  const all = [...Object.values(dimensions), ...plan.query.filters.map(({ dimension }) => dimension)];
+  return (
+    all.every((dimension) => dimension === null || dimension in MODEL_SQL) &&
+    (await hasModelSums(trx, workspaceId))
+  );
 }
 
 const list = (items: readonly RawBuilder<unknown>[]): RawBuilder<unknown> => sql.join(items, sql`, `);
@@ -306,6 +334,15 @@ const BRANCHES: SumTables = {
   hours: { from: "usage_branches", time: "starts_at", where: "span_hours = 1" },
   days: { from: "usage_branches", time: "starts_at" },
   isDayWithin: (workspaceId, span) => sql`${isWithin(workspaceId, "starts_at", span)} and span_hours = 24`,
+};
+
+const MODELS: SumTables = {
+  key: MODEL_KEY,
+  dimensions: MODEL_SQL,
+  texts: [],
+  hours: { from: "usage_branches", time: "starts_at", where: "span_hours = -1" },
+  days: { from: "usage_branches", time: "starts_at" },
+  isDayWithin: (workspaceId, span) => sql`${isWithin(workspaceId, "starts_at", span)} and span_hours = -24`,
 };
 
 /** The offset into a day of the instant that decides its bucket: its first or its last millisecond. */

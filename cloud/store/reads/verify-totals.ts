@@ -2,7 +2,8 @@ import { sql, type Transaction } from "kysely";
 import { type CalendarDate, DAY_MS, type Millis } from "../../../core/values/time.ts";
 import { formatCalendarDate } from "../../../core/wire/instant.ts";
 import { listUnsummedDays } from "../branch-sums.ts";
-import { BRANCH_KEY, contributions, ROLLUP_KEY, ROLLUP_SUMS, USAGE_SUMS } from "../rollups.ts";
+import { hasModelSums } from "../model-sums.ts";
+import { BRANCH_KEY, contributions, MODEL_KEY, ROLLUP_KEY, ROLLUP_SUMS, USAGE_SUMS } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
 
 /** Runs a read in a short transaction. */
@@ -69,6 +70,20 @@ const BRANCH_ROLLUPS: readonly Rollup[] = [
   },
 ];
 
+const OF_MODELS = { ...OF_BRANCHES, key: MODEL_KEY, texts: [], isByBranch: false };
+
+/** They are compared only while they are complete: otherwise reports read the other totals. */
+const MODEL_ROLLUPS: readonly Rollup[] = [
+  { table: "usage_branches", time: "starts_at", ofHour: "hour", where: "span_hours = -1", ...OF_MODELS },
+  {
+    table: "usage_branches",
+    time: "starts_at",
+    ofHour: "date_trunc('day', hour, 'UTC')",
+    where: "span_hours = -24",
+    ...OF_MODELS,
+  },
+];
+
 /** Compares the totals with the sums of the requests, a page of days at a time. Describes the first total that differs. */
 export async function findWrongTotal(inPage: InPage, workspaceId: string): Promise<string | null> {
   let from = "-infinity";
@@ -82,6 +97,13 @@ export async function findWrongTotal(inPage: InPage, workspaceId: string): Promi
     );
     for (const rollup of [...ROLLUPS, ...BRANCH_ROLLUPS]) {
       const wrong = await inPage((trx) => findWrongTotalOn(trx, workspaceId, rollup, days, unsummed));
+      if (wrong !== null) return wrong;
+    }
+    for (const rollup of MODEL_ROLLUPS) {
+      const wrong = await inPage(async (trx) => {
+        const found = await findWrongTotalOn(trx, workspaceId, rollup, days, []);
+        return found !== null && (await hasModelSums(trx, workspaceId)) ? found : null;
+      });
       if (wrong !== null) return wrong;
     }
     from = days.until;
@@ -123,6 +145,10 @@ async function firstDay(
         where ${inWorkspace} and span_hours = 1 and starts_at >= ${from}
       union all select (min(starts_at) at time zone 'UTC')::date from usage_branches
         where ${inWorkspace} and span_hours = 24 and starts_at >= ${from}
+      union all select (min(starts_at) at time zone 'UTC')::date from usage_branches
+        where ${inWorkspace} and span_hours = -1 and starts_at >= ${from}
+      union all select (min(starts_at) at time zone 'UTC')::date from usage_branches
+        where ${inWorkspace} and span_hours = -24 and starts_at >= ${from}
       union all select min(day) from usage_daily where ${inWorkspace} and day >= ${day}::date
     ) as days`.execute(trx);
   return rows[0]?.day ?? null;
@@ -134,7 +160,7 @@ interface WrongTotal {
   readonly machine_id?: string;
   readonly user_id?: string;
   readonly git_branch?: string;
-  readonly project: string;
+  readonly project?: string;
   readonly provider: string;
   readonly model: string;
 }
@@ -197,5 +223,6 @@ function describeTotal(table: string, total: WrongTotal): string {
   } = total;
   const owner =
     branch === undefined ? `machine ${machine}, user ${user}` : `branch ${JSON.stringify(branch)}`;
-  return `${sums.join(", ")} in ${table} at ${at}: ${owner}, project ${JSON.stringify(project)}, ${provider}/${model}`;
+  const place = project === undefined ? "" : `${owner}, project ${JSON.stringify(project)}, `;
+  return `${sums.join(", ")} in ${table} at ${at}: ${place}${provider}/${model}`;
 }

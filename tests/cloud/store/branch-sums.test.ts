@@ -44,7 +44,7 @@ const operation = fc.oneof(
 const costOf = (totals: UsageAnswer["totals"]) =>
   `${BigInt(totals.spent_pico_usd ?? 0) + BigInt(totals.plan_usage_pico_usd ?? 0) + BigInt(totals.unknown_billing_pico_usd ?? 0)}`;
 
-describeOnEngines("the sums by branch", (engine) => {
+describeOnEngines("the sums by branch and by model", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config: UNLIMITED });
@@ -59,6 +59,7 @@ describeOnEngines("the sums by branch", (engine) => {
         // Over 44 days, at several hours, and at the edges of a day.
         requested_at: new Date(START - id * 4 * DAY - (id % 3) * 12 * 3_600_000).toISOString(),
         project: id % 2 === 0 ? "docs" : "shop",
+        model: id % 3 === 0 ? "gpt-4o" : "gpt-4o-mini",
         git_branch: branch,
         prompt_tokens: tokens,
         tokens_complete: tokens === null ? null : true,
@@ -69,7 +70,10 @@ describeOnEngines("the sums by branch", (engine) => {
   }
 
   const askToSum = (workspace: TestWorkspace) =>
-    inScope(rig.db, {}, (trx) => addTask(trx, "sum_branches", workspace.id, {}, rig.clock.now()));
+    inScope(rig.db, {}, async (trx) => {
+      await addTask(trx, "sum_branches", workspace.id, {}, rig.clock.now());
+      await addTask(trx, "sum_models", workspace.id, {}, rig.clock.now());
+    });
 
   /** The rows of the table that are not empty, and the same rows from all requests. */
   async function readBoth({ id }: TestWorkspace) {
@@ -83,11 +87,15 @@ describeOnEngines("the sums by branch", (engine) => {
     const own = contributions(`(select * from requests where workspace_id = '${id}') as r`, 1, [
       "git_branch",
     ]);
+    const rest = `provider, model, ${USAGE_SUMS.join(", ")}`;
+    const day = "date_trunc('day', hour, 'UTC')";
     const { rows: expected } = await sql
       .raw(
         `select ${columns}, ${sums} from (
-          select 1 as span_hours, hour as starts_at, * from (${own}) as h
-          union all select 24, date_trunc('day', hour, 'UTC'), * from (${own}) as d
+          select 1 as span_hours, hour as starts_at, project, git_branch, ${rest} from (${own}) as h
+          union all select 24, ${day}, project, git_branch, ${rest} from (${own}) as d
+          union all select -1, hour, '', '', ${rest} from (${own}) as h
+          union all select -24, ${day}, '', '', ${rest} from (${own}) as d
         ) as spans group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6`,
       )
       .execute(rig.db);
@@ -114,6 +122,39 @@ describeOnEngines("the sums by branch", (engine) => {
     );
   }
 
+  /** The number of the last seal, and of the one up to which the sums by model are complete. */
+  async function readSeals({ id }: TestWorkspace) {
+    const { rows } = await sql<{ seq: string; summed_seq: string | null }>`
+      select seq::text, summed_seq::text from cost_seal_heads where workspace_id = ${id}::uuid`.execute(
+      rig.db,
+    );
+    return rows[0];
+  }
+
+  const saveSummed = ({ id }: TestWorkspace, summed: string | null) =>
+    sql`update cost_seal_heads set summed_seq = ${summed}::bigint where workspace_id = ${id}::uuid`.execute(
+      rig.db,
+    );
+
+  /** Answers that the sums by model give are those that the other rollups give. */
+  async function assertAnswersByModel(workspace: TestWorkspace) {
+    const session = await rig.sessionFor(workspace.userId);
+    const read = () =>
+      Promise.all(
+        [
+          "period=90d&by=model",
+          "period=30d&by=provider&then=model&tz=Europe/Berlin&bucket=day",
+          "period=7d&by=model&bucket=hour&metric=requests",
+          "period=30d&by=provider&model.not=gpt-4o&tz=America/New_York&bucket=day",
+        ].map((query) => json(rig.call("GET", `/v1/workspaces/${workspace.id}/usage?${query}`, session))),
+      );
+    const answers = await read();
+    const summed = (await readSeals(workspace))?.summed_seq ?? null;
+    await saveSummed(workspace, null);
+    assert.deepEqual(answers, await read());
+    await saveSummed(workspace, summed);
+  }
+
   it("are those of all requests, after any operations", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { minLength: 1, maxLength: 8 }), async (operations) => {
@@ -133,7 +174,9 @@ describeOnEngines("the sums by branch", (engine) => {
             const { rows } = await sql<{
               kept: unknown;
             }>`select coalesce(json_agg(usage_branches), '[]') as kept ${own}`.execute(rig.db);
+            const summed = (await readSeals(workspace))?.summed_seq ?? null;
             await send({ ...each.sent, branch: null });
+            await saveSummed(workspace, summed);
             await sql`delete ${own}`.execute(rig.db);
             await sql`insert into usage_branches
               select * from json_populate_recordset(null::usage_branches, ${JSON.stringify(rows[0]?.kept)}::text::json)`.execute(
@@ -149,9 +192,12 @@ describeOnEngines("the sums by branch", (engine) => {
           if (isExact) {
             const { stored, expected } = await readBoth(workspace);
             assert.deepEqual(stored, expected);
+            const seals = await readSeals(workspace);
+            assert.equal(seals?.summed_seq, seals?.seq);
           }
         }
         await assertAnswer(workspace);
+        await assertAnswersByModel(workspace);
       }),
       { numRuns: propertyRuns(engine.name === "pglite" ? 6 : 10) },
     );
@@ -173,11 +219,31 @@ describeOnEngines("the sums by branch", (engine) => {
     await askToSum(workspace);
     await resumeTasks(rig.db, rig.clock.now());
     await assertAnswer(workspace);
+    await assertAnswersByModel(workspace);
     const left = () =>
       rig.db.selectFrom("tasks").select("due_at").where("task_id", "=", workspace.id).execute();
     assert.deepEqual(await left(), [{ due_at: rig.clock.now() + DAY }]);
     rig.clock.advance(DAY);
     await resumeTasks(rig.db, rig.clock.now());
     assert.deepEqual(await left(), []);
+  });
+
+  it("by model are asked for again by the next batch after one of the previous version", async () => {
+    const { workspace, send } = await open();
+    await send({ id: 0, branch: "main", tokens: 7 });
+    await send({ id: 1, branch: "main", tokens: 7 });
+    await saveSummed(workspace, "1");
+    await sql`delete from usage_branches where workspace_id = ${workspace.id}::uuid and span_hours < 0`.execute(
+      rig.db,
+    );
+    await assertAnswersByModel(workspace);
+    await send({ id: 2, branch: "main", tokens: 7 });
+    assert.deepEqual(await readSeals(workspace), { seq: "3", summed_seq: "1" });
+    await resumeTasks(rig.db, rig.clock.now());
+    assert.deepEqual(await readSeals(workspace), { seq: "3", summed_seq: "3" });
+    const { stored, expected } = await readBoth(workspace);
+    assert.deepEqual(stored, expected);
+    const tasks = rig.db.selectFrom("tasks").select("kind").where("task_id", "=", workspace.id);
+    assert.deepEqual(await tasks.execute(), []);
   });
 });

@@ -140,6 +140,7 @@ describeOnEngines("verifyCosts()", (engine) => {
           "insert into requests (workspace_id, request_id, requested_at, received_at, clock_skewed, user_id, provider, model, cost_source) select workspace_id, gen_random_uuid(), requested_at, received_at, false, 'eve', provider, model, 'unpriced' from requests where request_id = SECOND",
           "insert into usage_hourly (workspace_id, hour, machine_id, user_id, project, provider, model, requests, unpriced_requests) select workspace_id, date_trunc('hour', requested_at, 'UTC'), '00000000-0000-0000-0000-000000000000', 'eve', '', provider, model, 1, 1 from requests where request_id = SECOND",
           "insert into usage_daily (workspace_id, day, machine_id, user_id, project, provider, model, requests, unpriced_requests) select workspace_id, (requested_at at time zone 'UTC')::date, '00000000-0000-0000-0000-000000000000', 'eve', '', provider, model, 1, 1 from requests where request_id = SECOND",
+          "update usage_branches b set requests = b.requests + 1, unpriced_requests = b.unpriced_requests + 1 from requests r where b.workspace_id = r.workspace_id and r.request_id = SECOND and b.provider = r.provider and b.model = r.model and ((b.span_hours = -1 and b.starts_at = date_trunc('hour', r.requested_at, 'UTC')) or (b.span_hours = -24 and b.starts_at = date_trunc('day', r.requested_at, 'UTC')))",
         ],
         null,
         "outside_chain 0",
@@ -199,7 +200,7 @@ describeOnEngines("verifyCosts()", (engine) => {
     }
   });
 
-  it("compares the totals of every day, and those by branch where there are any", async () => {
+  it("compares the totals of every day, and those by branch and by model where there are any", async () => {
     const workspace = await rig.addWorkspace();
     const days = ["2026-07-01", "2026-07-02", "2026-07-31", "2026-08-02", "2026-11-20"];
     const records = days.map((day) => record(rig.uuid(), { requested_at: `${day}T23:30:00.000Z` }));
@@ -212,24 +213,30 @@ describeOnEngines("verifyCosts()", (engine) => {
       return costs.ok ? null : costs.detail;
     };
     // As of a day that is not summed up by branch yet.
-    await run("delete from usage_branches where WS and starts_at::date = '2026-07-02'");
+    await run("delete from usage_branches where WS and span_hours > 0 and starts_at::date = '2026-07-02'");
     assert.equal(await detail(), null);
     for (const day of days) {
-      for (const [table, time] of [
-        ["usage_hourly", "hour"],
-        ["usage_daily", "day"],
-        ["usage_branches", "starts_at"],
+      for (const [table, time, rows] of [
+        ["usage_hourly", "hour", ""],
+        ["usage_daily", "day", ""],
+        ["usage_branches", "starts_at", "and span_hours = 1"],
+        ["usage_branches", "starts_at", "and span_hours = -1"],
+        ["usage_branches", "starts_at", "and span_hours = -24"],
       ] as const) {
         const where = `where WS and (${time} at time zone 'UTC')::date = '${day}'`;
         const of = table === "usage_daily" ? where.replace("(day at time zone 'UTC')::date", "day") : where;
-        const only = table === "usage_branches" ? `${of} and span_hours = 1` : of;
+        const only = `${of} ${rows}`;
         await run(`update ${table} set requests = requests + 1 ${only}`);
-        const isUnsummed = table === "usage_branches" && day === "2026-07-02";
+        const isUnsummed = rows === "and span_hours = 1" && day === "2026-07-02";
         const found = (await detail()) ?? "";
         assert.equal(found.startsWith(`requests in ${table} at ${day}`), !isUnsummed, `${day} ${found}`);
         await run(`update ${table} set requests = requests - 1 ${only}`);
       }
     }
+    assert.equal(await detail(), null);
+    // As of requests that a process of the previous version stored.
+    await run("update cost_seal_heads set summed_seq = null where WS");
+    await run("update usage_branches set requests = requests + 1 where WS and span_hours < 0");
     assert.equal(await detail(), null);
   });
 

@@ -7,6 +7,7 @@ import { rollupChanges } from "../../../cloud/store/rollup-changes.ts";
 import {
   BRANCH_KEY,
   contributions,
+  MODEL_KEY,
   ROLLUP_KEY,
   ROLLUP_SUMS,
   summedContributions,
@@ -104,12 +105,20 @@ describeOnEngines("rollupChanges()", (engine) => {
             sorted(changes.days),
             sorted(await inSql(added, removed, `${day} as day`, ROLLUP_KEY)),
           );
+          const ofModels = "'' as project, '' as git_branch";
           const startsAt = `to_char(hour at time zone 'UTC', 'YYYY-MM-DD') || 'T00:00:00Z' as starts_at`;
           assert.deepEqual(
             sorted(changes.branches),
             sorted([
               ...(await inSql(added, removed, `${hour} as starts_at, 1 as span_hours`, BRANCH_KEY)),
               ...(await inSql(added, removed, `${startsAt}, 24 as span_hours`, BRANCH_KEY)),
+              ...(await inSql(
+                added,
+                removed,
+                `${hour} as starts_at, -1 as span_hours, ${ofModels}`,
+                MODEL_KEY,
+              )),
+              ...(await inSql(added, removed, `${startsAt}, -24 as span_hours, ${ofModels}`, MODEL_KEY)),
             ]),
           );
         },

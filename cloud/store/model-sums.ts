@@ -1,0 +1,105 @@
+import { sql, type Transaction } from "kysely";
+import { DAY_MS, MINUTE_MS, type Millis } from "../../core/values/time.ts";
+import { formatInstant } from "../../core/wire/instant.ts";
+import type { CloudDatabase } from "./open-database.ts";
+import { USAGE_SUMS } from "./rollups.ts";
+import type { CloudSchema } from "./schema.ts";
+import { endTask, postponeTask, type Task } from "./tasks.ts";
+import { inScope } from "./transaction.ts";
+
+/** When the sums of a workspace are tried again if they did not become complete: processes of the previous version still run. */
+const TRY_AGAIN_MS = 10 * MINUTE_MS;
+
+/**
+ * Whether the sums by model are those of all requests. Each transaction that changes them appends a cost seal, and so does one of a process of
+ * the previous version, which does not know them.
+ */
+export async function hasModelSums(trx: Transaction<CloudSchema>, workspaceId: string): Promise<boolean> {
+  const { rows } = await sql<{ is_complete: boolean | null }>`
+    select summed_seq = seq as is_complete from cost_seal_heads where workspace_id = ${workspaceId}::uuid`.execute(
+    trx,
+  );
+  return rows[0]?.is_complete === true;
+}
+
+/** Asks for the sums by model of a workspace, where a process of the previous version stored requests. */
+export async function askForModelSums(db: CloudDatabase, workspaceId: string, now: Millis): Promise<void> {
+  await inScope(db, {}, (trx) =>
+    sql`insert into tasks (kind, task_id, details, due_at)
+      values ('sum_models', ${workspaceId}::uuid, '{}'::jsonb, ${now}::timestamptz) on conflict (kind, task_id) do nothing`.execute(
+      trx,
+    ),
+  );
+}
+
+/** Sums up the days of a workspace that are not summed by model. The task ends when they are complete. */
+export async function sumModels(db: CloudDatabase, task: Task<"sum_models">, now: Millis): Promise<void> {
+  const workspaceId = task.taskId;
+  const run = <T>(work: (trx: Transaction<CloudSchema>) => Promise<T>) => inScope(db, { workspaceId }, work);
+  const days = await run((trx) => listUnsummedDays(trx, workspaceId));
+  for (const day of days) await run((trx) => addMissing(trx, workspaceId, day));
+  const isComplete = await run((trx) => markComplete(trx, workspaceId));
+  await (isComplete ? endTask(db, task) : postponeTask(db, task, now + TRY_AGAIN_MS));
+}
+
+/** Lists the UTC days whose sums by model are not those of the daily rollup, by their beginnings. */
+async function listUnsummedDays(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+): Promise<readonly Millis[]> {
+  const list = (select: (sum: string) => string) => sql.raw(USAGE_SUMS.map(select).join(", "));
+  const { rows } = await sql<{ starts_at: Millis }>`
+    select starts_at from (
+      select starts_at, provider, model, ${list((sum) => sum)} from usage_branches
+        where workspace_id = ${workspaceId}::uuid and span_hours = -24
+      union all
+      select day::timestamp at time zone 'UTC', provider, model, ${list((sum) => `-${sum}`)} from usage_daily
+        where workspace_id = ${workspaceId}::uuid
+    ) as compared
+    group by starts_at, provider, model having (${list((sum) => `sum(${sum})`)}) <> (${list(() => "0")})`.execute(
+    trx,
+  );
+  return [...new Set(rows.map(({ starts_at }) => starts_at))].sort((one, other) => one - other);
+}
+
+/**
+ * Adds the difference between the rollups of a day and its sums. What others add meanwhile is in both, so the difference stays correct. Reads the
+ * workspace as `insertRows()` does.
+ */
+async function addMissing(trx: Transaction<CloudSchema>, workspaceId: string, day: Millis): Promise<void> {
+  // Two processes would add the same difference.
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`model sums ${workspaceId}`}::text, 0))`.execute(
+    trx,
+  );
+  const [from, to] = [formatInstant(day), formatInstant(day + DAY_MS)];
+  const key = "span_hours, starts_at, provider, model";
+  const list = (select: (sum: string) => string) => sql.raw(USAGE_SUMS.map(select).join(", "));
+  await sql`
+    insert into usage_branches (workspace_id, project, git_branch, ${sql.raw(key)}, ${list((sum) => sum)})
+    select w.workspace_id, '', '', ${sql.raw(key)}, ${list((sum) => `sum(${sum})`)} from workspaces w cross join (
+      select -1 as span_hours, hour as starts_at, provider, model, ${list((sum) => sum)} from usage_hourly
+        where workspace_id = ${workspaceId}::uuid and hour >= ${from}::timestamptz and hour < ${to}::timestamptz
+      union all
+      select -24, day::timestamp at time zone 'UTC', provider, model, ${list((sum) => sum)} from usage_daily
+        where workspace_id = ${workspaceId}::uuid and day = (${from}::timestamptz at time zone 'UTC')::date
+      union all
+      select ${sql.raw(key)}, ${list((sum) => `-${sum}`)} from usage_branches
+        where workspace_id = ${workspaceId}::uuid and span_hours in (-1, -24)
+          and starts_at >= ${from}::timestamptz and starts_at < ${to}::timestamptz
+    ) as difference
+    where w.workspace_id = ${workspaceId}::uuid
+    group by w.workspace_id, ${sql.raw(key)} having (${list((sum) => `sum(${sum})`)}) <> (${list(() => "0")})
+    order by ${sql.raw(key)}
+    on conflict (workspace_id, span_hours, starts_at, project, git_branch, provider, model) do update set
+      ${list((sum) => `${sum} = usage_branches.${sum} + excluded.${sum}`)}`.execute(trx);
+}
+
+/** Returns whether the sums are complete, and records it. With the head of the seals locked, no other transaction can commit sums. */
+async function markComplete(trx: Transaction<CloudSchema>, workspaceId: string): Promise<boolean> {
+  await sql`select 1 from cost_seal_heads where workspace_id = ${workspaceId}::uuid for update`.execute(trx);
+  if ((await listUnsummedDays(trx, workspaceId)).length > 0) return false;
+  await sql`update cost_seal_heads set summed_seq = seq where workspace_id = ${workspaceId}::uuid`.execute(
+    trx,
+  );
+  return true;
+}
