@@ -108,14 +108,18 @@ const MIN_STOP = sql.raw(`interval '1 millisecond' * ${MIN_STOP_MS}`);
 
 /**
  * SQL for common table expressions that end with `shared`: the times in which no machine ran, of those in `runs`. Runs that begin within
- * the length of the shortest stop are joined first, which leaves fewer to sort: there can be no stop between them.
+ * the length of the shortest stop are joined first, which leaves fewer to sort: there can be no stop between them. The runs are read once, for
+ * these and for the ends of each machine.
  */
-const SHARED_STOPS = sql`
-  joined as (
-    select min(run_from) as run_from, max(run_to) as run_to from runs
-    group by date_bin(${MIN_STOP}, run_from, timestamptz 'epoch')
+const sharedStopsOf = (runs: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  grouped as materialized (
+    select grouping(machine_id) = 0 as is_machine, min(run_from) as run_from, max(run_to) as run_to,
+      min(run_to) as first, max(run_from) as last
+    from ${runs} as runs
+    group by grouping sets ((date_bin(${MIN_STOP}, run_from, timestamptz 'epoch')), (machine_id))
   ),
-  machine_ends as (select min(run_to) as first, max(run_from) as last from runs group by machine_id),
+  joined as (select run_from, run_to from grouped where not is_machine),
+  machine_ends as (select first, last from grouped where is_machine),
   shared as (
     select ended, began from (
       select run_from as began,
@@ -125,7 +129,7 @@ const SHARED_STOPS = sql`
   )`;
 
 /** SQL for the columns of `SharedRow`. */
-const SHARED_COLUMNS = sql`exists (select from runs) as has_runs, (
+const SHARED_COLUMNS = sql`exists (select from grouped) as has_runs, (
     select coalesce(json_agg(json_build_array(extract(epoch from ended) * 1000, extract(epoch from began) * 1000) order by ended), '[]')
     from shared
   ) as shared`;
@@ -150,7 +154,7 @@ export async function readSharedStops(
   span: Span,
 ): Promise<RunningTime[] | null> {
   const { rows } = await sql<SharedRow>`
-    with runs as materialized (${runsOf(workspaceId, span)}), ${SHARED_STOPS}
+    with ${sharedStopsOf(sql`(${runsOf(workspaceId, span)})`)}
     select ${SHARED_COLUMNS}`.execute(trx);
   return toSharedStops(rows[0], span);
 }
@@ -194,7 +198,7 @@ export async function readStops(
   machines: ValueFilter | null = null,
 ): Promise<FleetStops> {
   const { rows } = await sql<SharedRow & { times: string; total_ms: string; latest: LatestStop[] }>`
-    with runs as materialized (${runsOf(workspaceId, span, machines)}), ${SHARED_STOPS},
+    with runs as materialized (${runsOf(workspaceId, span, machines)}), ${sharedStopsOf(sql`runs`)},
     stops as materialized (${stopsOf(sql`runs`, span)})
     select count(*) as times, coalesce((extract(epoch from sum(stop_to - stop_from)) * 1000)::bigint, 0) as total_ms, (
       select coalesce(json_agg(json_build_array(machine_id, name, stop_from_ms, stop_to_ms)), '[]') from (
