@@ -310,9 +310,9 @@ const PAGE_GOAL_MS = 100;
  * slower.
  */
 const PAGES: readonly (readonly [path: string, mostMs: number])[] = [
-  ["/", 140],
-  ["/?period=12m", 170],
-  ["/?period=12m&tz=Europe/Berlin", 200],
+  ["/", 100],
+  ["/?period=12m", 110],
+  ["/?period=12m&tz=Europe/Berlin", 115],
   ["/now", 100],
   ["/explore", 100],
   ["/explore?by=branch&period=12m", 115],
