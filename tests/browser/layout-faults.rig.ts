@@ -5,8 +5,21 @@ import type { Page } from "playwright-core";
  * on the fonts of a machine.
  */
 export const FIND_FAULTS = `(() => {
-  const isShown = (element) =>
-    element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && !element.closest("svg, .hidden, select, [hidden]");
+  // Many texts share their ancestors.
+  const once = (find) => {
+    const found = new Map();
+    return (element) => {
+      if (!found.has(element)) found.set(element, find(element));
+      return found.get(element);
+    };
+  };
+  const isShown = once((element) =>
+    element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && !element.closest("svg, .hidden, select, [hidden]"));
+  const frameOf = once((element) => element.closest(".scroll, pre")?.getBoundingClientRect());
+  const isCutOff = once((element) =>
+    element.tagName !== "MAIN" &&
+    ((["hidden", "clip"].includes(getComputedStyle(element).overflowX) && element.scrollWidth > element.clientWidth + 1) ||
+      isCutOff(element.parentElement)));
   const faults = [];
   const texts = [];
   const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
@@ -17,17 +30,13 @@ export const FIND_FAULTS = `(() => {
     const range = document.createRange();
     range.selectNodeContents(node);
     // What scrolls within a frame is cut off by it.
-    const frame = parent.closest(".scroll, pre")?.getBoundingClientRect();
+    const frame = frameOf(parent);
     for (const box of range.getClientRects()) {
       const right = Math.min(box.right, frame?.right ?? Infinity);
       const left = Math.max(box.left, frame?.left ?? -Infinity);
       if (right - left > 2 && box.height > 2) texts.push({ text, parent, left, right, top: box.top, bottom: box.bottom });
     }
-    for (let each = parent; each.tagName !== "MAIN"; each = each.parentElement) {
-      const style = getComputedStyle(each);
-      const cuts = ["hidden", "clip"].includes(style.overflowX);
-      if (cuts && each.scrollWidth > each.clientWidth + 1) faults.push("cut off: " + text.slice(0, 60));
-    }
+    if (isCutOff(parent)) faults.push("cut off: " + text.slice(0, 60));
   }
   texts.sort((one, other) => one.top - other.top);
   for (const [at, one] of texts.entries())
