@@ -35,6 +35,7 @@ const IS_STYLED = `(async () => {
 
 /** Records where the focus is after each key: its element, whether it and its outline can be seen, and its name. */
 const WATCH_FOCUS = `window.stops = [];
+window.numbers = new Map();
 addEventListener("keyup", () => {
   const each = document.activeElement;
   if (each === document.body) return void window.stops.push([-1, true, true, "body"]);
@@ -43,7 +44,8 @@ addEventListener("keyup", () => {
   const isSeen = box.width > 0 && box.height > 0 && box.bottom > 0 && box.top < innerHeight;
   const hasOutline = each.type === "date" || style.outlineStyle !== "none" || style.boxShadow !== "none";
   const name = each.getAttribute("aria-label") ?? each.labels?.[0]?.innerText ?? each.innerText;
-  window.stops.push([[...document.querySelectorAll("*")].indexOf(each), isSeen, hasOutline, name.trim()]);
+  if (!numbers.has(each)) numbers.set(each, numbers.size);
+  window.stops.push([numbers.get(each), isSeen, hasOutline, name.trim()]);
 }, true)`;
 
 const COUNT_CONTROLS = `[...document.querySelectorAll("a[href], button, select, input:not([type=hidden]), textarea, summary, [tabindex='0']")]
@@ -111,6 +113,15 @@ async function findFaultsOpened(page: Page): Promise<string[]> {
   return faults;
 }
 
+/** Presses Tab several times. All presses are sent at once, because each answer of the browser takes longer than the press. */
+async function pressTab(page: Page, times: number): Promise<void> {
+  const debug = await page.context().newCDPSession(page);
+  const tab = { key: "Tab", code: "Tab", windowsVirtualKeyCode: 9 };
+  const events = Array.from({ length: times }, () => ["rawKeyDown", "keyUp"] as const).flat();
+  await Promise.all(events.map((type) => debug.send("Input.dispatchKeyEvent", { type, ...tab })));
+  await debug.detach();
+}
+
 /** Presses Tab until each control had the focus, and returns the faults on the way. */
 async function findKeyboardFaults(page: Page): Promise<string[]> {
   const faults: string[] = [];
@@ -122,7 +133,7 @@ async function findKeyboardFaults(page: Page): Promise<string[]> {
   while (reached.size < controls && presses < controls + 20) {
     // So many are needed at least.
     const next = Math.min(controls - reached.size, controls + 20 - presses);
-    for (let press = 0; press < next; press += 1) await page.keyboard.press("Tab");
+    await pressTab(page, next);
     presses += next;
     const stops = (await page.evaluate("window.stops.splice(0)")) as [number, boolean, boolean, string][];
     if (stops.length !== next) faults.push(`${next} presses of Tab made ${stops.length} stops`);
