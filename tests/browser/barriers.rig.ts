@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import process from "node:process";
 import type { Page } from "playwright-core";
+import { REMEMBER_CONTRASTS } from "./contrast-memo.rig.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -52,17 +53,37 @@ export function axeViews(hasScript: boolean): AxeView[] {
   );
 }
 
+/** The cases of contrast that passed in this process, on any page. */
+const passedContrasts = new Set<string>();
+
+/** Loads axe-core into a page. The page's content security policy refuses foreign scripts, so it comes through the debugger. */
+async function loadAxe(page: Page): Promise<void> {
+  const debug = await page.context().newCDPSession(page);
+  await debug.send("Runtime.evaluate", { expression: axe });
+  await debug.detach();
+  if (RUNS_ALL_RULES) return;
+  await page.evaluate(REMEMBER_CONTRASTS);
+  await page.evaluate(
+    `for (const each of ${JSON.stringify([...passedContrasts])}) contrasts.passed.add(each)`,
+  );
+}
+
 /** Returns what axe-core finds, by default against WCAG 2.2, A and AA, and good practice. */
 export async function findBarriers(page: Page, rules: unknown = WCAG): Promise<string[]> {
-  if ((await page.evaluate("typeof axe")) === "undefined") {
-    // The pages' content security policy refuses foreign scripts, so this one comes through the debugger.
-    const debug = await page.context().newCDPSession(page);
-    await debug.send("Runtime.evaluate", { expression: axe });
-    await debug.detach();
-  }
-  return page.evaluate(
+  if ((await page.evaluate("typeof axe")) === "undefined") await loadAxe(page);
+  const { barriers, passed } = (await page.evaluate(
     // The selectors of all elements, which nobody reads, would take a quarter of the time.
-    `axe.run({ runOnly: ${JSON.stringify(rules)}, resultTypes: ["violations"], selectors: false }).then(({ violations }) =>
-      violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 120)).join(" | ")))`,
-  );
+    `(async () => {
+      const known = window.contrasts?.passed ?? new Set();
+      window.contrasts?.start();
+      const before = known.size;
+      const { violations } = await axe.run({ runOnly: ${JSON.stringify(rules)}, resultTypes: ["violations"], selectors: false });
+      return {
+        barriers: violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 120)).join(" | ")),
+        passed: [...known].slice(before),
+      };
+    })()`,
+  )) as { barriers: string[]; passed: string[] };
+  for (const each of passed) passedContrasts.add(each);
+  return barriers;
 }

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { findBarriers } from "./barriers.rig.ts";
+import { BROWSER_SUITE_TIMEOUT_MS, launchChromium, withoutChromium } from "./chromium.rig.ts";
+
+const CONTRAST = { type: "rule", values: ["color-contrast"] };
+
+describe("findBarriers()", { skip: await withoutChromium(), timeout: BROWSER_SUITE_TIMEOUT_MS }, () => {
+  let browser: Browser;
+  let page: Page;
+  before(async () => {
+    browser = await launchChromium();
+    page = await browser.newPage();
+  });
+  after(() => browser?.close());
+
+  const barriersOf = async (content: string) => {
+    await page.setContent(
+      `<main style="font: 16px sans-serif; color: #333; background: #fff">${content}</main>`,
+    );
+    return findBarriers(page, CONTRAST);
+  };
+
+  it("finds each text with too little contrast, also where the same text passed on another ground", async () => {
+    assert.deepEqual(await barriersOf("<p>one</p><p>two</p>"), []);
+    const faint = '<p style="color: #aaa">faint</p>';
+    const both = `color-contrast: ${faint} | ${faint}`;
+    for (const [content, expected] of [
+      [`<p>one</p>${faint}<p>two</p>${faint}`, [both]],
+      [`${faint}<p>one</p>${faint}`, [both]],
+      ['<div style="background: #444"><p>one</p></div>', ["color-contrast: <p>one</p>"]],
+      ['<div style="opacity: 0.4"><p>one</p></div>', ["color-contrast: <p>one</p>"]],
+      // Large texts need less contrast.
+      ['<p style="color: #888; font-size: 30px">one</p>', []],
+      ['<p style="color: #888">one</p>', ['color-contrast: <p style="color: #888">one</p>']],
+    ] as const)
+      assert.deepEqual(await barriersOf(content), expected, content);
+  });
+
+  it("finds a text before something that does not contain it", async () => {
+    const ground = '<div style="position: absolute; inset: 0; background: #444"></div>';
+    const text = '<p style="position: relative">one</p>';
+    assert.deepEqual(await barriersOf(text), []);
+    assert.deepEqual(await barriersOf(`<div style="position: relative">${ground}${text}</div>`), [
+      `color-contrast: ${text}`,
+    ]);
+  });
+
+  it("does not take a text that could not be seen for one that passed", async () => {
+    const text = '<p style="color: #bbb">one</p>';
+    assert.deepEqual(await barriersOf(`<div style="visibility: hidden">${text}</div>`), []);
+    assert.deepEqual(
+      await barriersOf(`<div style="position: absolute; clip: rect(0 0 0 0)">${text}</div>`),
+      [],
+    );
+    assert.deepEqual(await barriersOf(text), [`color-contrast: ${text}`]);
+  });
+});
