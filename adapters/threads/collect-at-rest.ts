@@ -68,9 +68,10 @@ export function collectGarbageAtRest({ thoroughly = false } = {}): void {
   setInterval(() => {
     if (!isAtRest(readLoad(), collectionMs)) return;
     collect(thoroughly || isFirst ? THOROUGHLY : ONCE);
+    // The collection itself is not work that leaves garbage. How long the first takes says nothing about the next one.
+    const { active } = readLoad();
+    if (!isFirst) collectionMs = active;
     isFirst = false;
-    // The collection itself is not work that leaves garbage.
-    collectionMs = readLoad().active;
   }, INTERVAL_MS).unref();
 }
 
