@@ -16,6 +16,8 @@ export interface ProgramBundle {
   readonly external: readonly string[];
   /** Whether each entry becomes one CommonJS file, `.cjs`, that shares nothing with the others. */
   readonly isWhole?: boolean;
+  /** Whether each entry becomes one ES module that holds all that it may import later. */
+  readonly isUnsplit?: boolean;
 }
 
 /** Bundles a program with its packages. The licences of the packages go into `LICENSES.txt`. */
@@ -28,7 +30,6 @@ export function bundleProgram(bundle: ProgramBundle): void {
 
 const ES_MODULES = [
   "--format=esm",
-  "--splitting",
   // For packages that are CommonJS.
   '--banner:js=import { createRequire as createBundleRequire } from "node:module"; const require = createBundleRequire(import.meta.url);',
 ];
@@ -44,7 +45,14 @@ const COMMON_JS = [
  * Bundles modules with their packages, for a short start: Node takes about 0.3 ms for each file that it loads. Names and
  * lines stay as they are, so that stack traces can be read. Returns the paths of the files that it read, relative to `root`.
  */
-export function bundleModules({ root, entries, folder, external, isWhole }: ProgramBundle): string[] {
+export function bundleModules({
+  root,
+  entries,
+  folder,
+  external,
+  isWhole,
+  isUnsplit,
+}: ProgramBundle): string[] {
   const esbuild = findProgram("esbuild");
   if (esbuild === null) throw new Error(`esbuild has no package for ${process.platform} on ${process.arch}`);
   const metafile = join(root, folder, "metafile.json");
@@ -53,6 +61,7 @@ export function bundleModules({ root, entries, folder, external, isWhole }: Prog
     "--bundle",
     // One folder for all files: threads are found next to the file that starts them.
     ...(isWhole ? COMMON_JS : ES_MODULES),
+    ...(isWhole || isUnsplit ? [] : ["--splitting"]),
     "--platform=node",
     "--target=node22.19",
     `--outdir=${folder}`,

@@ -12,8 +12,8 @@ import { after, before, describe, it } from "node:test";
 import { defaultProxyLimits } from "../../daemon/proxy/proxy-config.ts";
 import {
   createHome,
+  daemonWords,
   type MeterProcess,
-  meterWords,
   removeHome,
   startMeter,
 } from "../end-to-end/meter-process.rig.ts";
@@ -51,7 +51,7 @@ describe("more idle sockets than the proxy accepts", () => {
     target.listen(0, "127.0.0.1");
     await once(target, "listening");
     const home = createHome(["[proxy]", "port = 0", "[api]", "port = 0"]);
-    meter = await startMeter(home, { words: withDescriptors([...meterWords, "start", "--foreground"]) });
+    meter = await startMeter(home, { words: withDescriptors(daemonWords) });
   });
   after(async () => {
     for (const child of held) child.kill();

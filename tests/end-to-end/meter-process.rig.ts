@@ -17,7 +17,7 @@ import { openStore } from "../../daemon/store/open-store.ts";
 import type { StoredRequest } from "../../daemon/store/port/records.ts";
 import type { Store } from "../../daemon/store/port/store.ts";
 import { findProgram } from "../../tools/packages.ts";
-import { PROGRAMS_VARIABLE, programFile, sourceFile } from "./program-file.rig.ts";
+import { daemonFile, PROGRAMS_VARIABLE, programFile, sourceFile } from "./program-file.rig.ts";
 
 /** Whole processes are started here, on Node: its own proxy variables and `process.execPath` are what they run on. */
 export const onNodeOnly =
@@ -38,7 +38,14 @@ function runtimeWords(): readonly string[] {
 /** The program and the arguments with which a shell starts the command line. */
 export const meterWords: readonly string[] = [...runtimeWords(), programFile("bin.js", meterRuntime)];
 
-/** The same from the sources, for tests of how these are loaded. */
+/** The words that start a daemon in the foreground. */
+export const daemonWords: readonly string[] = [
+  ...runtimeWords(),
+  daemonFile(meterRuntime),
+  ...["start", "--foreground"],
+];
+
+/** `meterWords` from the sources, for tests of how these are loaded. */
 export const sourceWords: readonly string[] = [...runtimeWords(), sourceFile("bin.js")];
 
 /** Why tests of resets are skipped on the daemon's runtime. */
@@ -209,7 +216,7 @@ export async function startMeter(
   home: string,
   options: RunOptions & { words?: readonly string[] } = {},
 ): Promise<MeterProcess> {
-  const [command = "", ...rest] = options.words ?? [...meterWords, "start", "--foreground"];
+  const [command = "", ...rest] = options.words ?? daemonWords;
   const child = spawn(command, rest, {
     // With its memory limits, as `meter start` starts it, so that it does not restart itself to get them.
     env: plainEnvironment({ ...memoryLimits, METER_HOME: home, ...options.env }),

@@ -9,7 +9,7 @@ import { after, before, describe, it } from "node:test";
 import { type RunningDaemon, stateFile } from "../../cli/daemon/daemon-process.ts";
 import {
   createHome,
-  meterWords,
+  daemonWords,
   onNodeOnly,
   plainEnvironment,
   removeHome,
@@ -79,7 +79,7 @@ describe("a port that a service manager holds", { skip, timeout: SUITE_TIMEOUT_M
 
   before(async () => {
     home = createHome(["[proxy]", "port = 1", "[api]", "port = 0"]);
-    service = spawn("python3", ["-c", manager, ...meterWords, "start", "--foreground"], {
+    service = spawn("python3", ["-c", manager, ...daemonWords], {
       env: plainEnvironment({ METER_HOME: home }),
       stdio: ["ignore", "pipe", "inherit"],
     });

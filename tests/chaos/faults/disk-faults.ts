@@ -6,7 +6,7 @@ import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { databaseFile } from "../../../cli/home/database-file.ts";
-import { meterWords, runMeter, waitFor } from "../../end-to-end/meter-process.rig.ts";
+import { daemonWords, runMeter, waitFor } from "../../end-to-end/meter-process.rig.ts";
 import type { SimulatedCall } from "../../simulation/mod.ts";
 import { assertRows, fillDisk, health, meterStatus, mountObstacle, rowOf, statusUntil } from "./fault-rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
@@ -33,7 +33,7 @@ const failingWrites = (name: string, share: number): FaultScenario => ({
   async run(rig) {
     const home = rig.home();
     const meter = await rig.start(home, {
-      words: ["fiu-run", "-x", ...meterWords, "start", "--foreground"],
+      words: ["fiu-run", "-x", ...daemonWords],
     });
     const entries = [await rig.call(meter)];
     await assertRows(meter, entries);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { databaseFile } from "../../../cli/home/database-file.ts";
-import { type MeterProcess, meterWords, waitFor } from "../../end-to-end/meter-process.rig.ts";
+import { daemonWords, type MeterProcess, waitFor } from "../../end-to-end/meter-process.rig.ts";
 import { findRelay } from "../../end-to-end/relay-process.rig.ts";
 import type { SimulatedCall } from "../../simulation/mod.ts";
 import { assertRows, type FaultRig, health, meterStatus, rowOf, statusUntil } from "./fault-rig.ts";
@@ -126,7 +126,7 @@ export const machineFaults: readonly FaultScenario[] = [
     async run(rig) {
       const home = rig.home();
       const meter = await rig.start(home, {
-        words: ["prlimit", "--nofile=64:64", ...meterWords, "start", "--foreground"],
+        words: ["prlimit", "--nofile=64:64", ...daemonWords],
       });
       const first = await rig.call(meter);
       const held = await rig.open(meter, "drip+events-300");

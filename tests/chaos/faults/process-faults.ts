@@ -4,7 +4,13 @@ import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { stateFile } from "../../../cli/daemon/daemon-process.ts";
-import { meterWords, runMeter, runProgram, waitFor } from "../../end-to-end/meter-process.rig.ts";
+import {
+  daemonWords,
+  meterWords,
+  runMeter,
+  runProgram,
+  waitFor,
+} from "../../end-to-end/meter-process.rig.ts";
 import { assertRows, ended, meterStatus, rowOf, statusUntil, type WholeCall } from "./fault-rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
 
@@ -99,7 +105,7 @@ export const processFaults: readonly FaultScenario[] = [
     async run(rig) {
       // A key that is not a setting, so that there is a warning.
       const home = rig.home(undefined, ["colour = 1"]);
-      const words = ["sh", "-c", 'exec "$@" 2>/dev/full', "sh", ...meterWords, "start", "--foreground"];
+      const words = ["sh", "-c", 'exec "$@" 2>/dev/full', "sh", ...daemonWords];
       const meter = await rig.start(home, { words });
       await assertRows(meter, [await rig.call(meter)]);
       await statusUntil(home, 0);
