@@ -41,6 +41,12 @@ const UNITS = [
 const DATABASE_TESTS = ["tests/cloud/**/*.test.ts", "tests/adapters/{accounts,postgres}/*.test.ts"];
 /** Files that start no daemon, cloud or browser, but may run a short command or change their process while a test runs. */
 const SHORT = ["tests/{adapters,cli,daemon,docs,examples,project,simulation,tools}/**/*.test.ts"];
+/** Files that start a daemon or two each: a process of its own would be a sixth of a file's CPU time. */
+const SMALL_END_TO_END = [
+  "tests/end-to-end/{bad-input,beyond-this-machine,body-capture,client-aborts,coverage,estimates,exactness}.test.ts",
+  "tests/end-to-end/{killed-daemon,large-requests,limits,loopback-api,lost-credentials,many-connections}.test.ts",
+  "tests/end-to-end/{restart,shell-variables,stubborn-clients,transparency,unlisted-hosts,webhooks,websocket}.test.ts",
+];
 /** Not bundled: files that start daemons, clouds or browsers, crash their server, or need a process of their own. */
 const SEPARATE = [
   "tests/adapters/threads/collect-at-rest.test.ts",
@@ -117,6 +123,7 @@ const databaseTests = find(DATABASE_TESTS).filter((file) => !separate.has(file))
 const longer = new Set([...separate, ...units, ...databaseTests]);
 const recorded = new Set(statementSuites());
 const short = find(SHORT).filter((file) => !longer.has(file));
+const smallEndToEnd = find(SMALL_END_TO_END);
 
 const { values: options } = parseArgs({
   options: { quick: { type: "boolean", default: false }, runtime: { type: "string", default: "node" } },
@@ -178,7 +185,7 @@ function nodeTest(concurrency: number, files: readonly string[], names = ""): st
 }
 
 function allNodeTests(): string[] {
-  const bundled = new Set([...units, ...databaseTests, ...short]);
+  const bundled = new Set([...units, ...databaseTests, ...short, ...smallEndToEnd]);
   const others = find(["tests/**/*.test.ts"]).filter((file) => !bundled.has(file) && !FIRST.includes(file));
   const bundles = [
     ...bundle("units", units, 2),
@@ -193,6 +200,7 @@ function allNodeTests(): string[] {
       2,
     ),
     ...bundle("short", short, 3),
+    ...bundle("end-to-end", smallEndToEnd, 3),
   ];
   // Bundles compute all the time. Next to them run files that also wait.
   const first = FIRST.flatMap((file, at) => [...bundles.slice(at, at + 1), file]);
