@@ -127,6 +127,7 @@ async function readStatement(
       title: nameMonth(first),
       subject,
       usage: usage.value,
+      models: models.value,
       people: people?.value ?? null,
       rates: listRates(models.value, await host.prices(), at),
       isComplete: first < current,

@@ -32,6 +32,8 @@ export interface Statement {
   readonly subject: string;
   /** By project, then by model, with the days of the month as buckets. */
   readonly usage: UsageAnswer;
+  /** By model, then by provider. */
+  readonly models: UsageAnswer;
   /** By person; null on a machine. */
   readonly people: UsageAnswer | null;
   /** The sources of the rates of the month's models. */
@@ -43,7 +45,8 @@ export interface Statement {
 type Sums = UsageAnswer["totals"];
 
 /** Returns a statement's content as JSON with sorted parts, so that equal statements give equal text. */
-export function statementContent({ month, subject, usage, people, rates, isComplete }: Statement): string {
+export function statementContent(statement: Statement): string {
+  const { month, subject, usage, models, people, rates, isComplete } = statement;
   const { tz, period, totals, buckets, rows, caveats, coverage } = usage;
   return JSON.stringify({
     statement: "meter usage",
@@ -61,6 +64,7 @@ export function statementContent({ month, subject, usage, people, rates, isCompl
       totals: row.totals,
       models: row.cells.map((cell) => ({ model: cell.label, totals: cell.totals })),
     })),
+    models: models.rows.map((row) => ({ model: row.label, totals: row.totals })),
     people: people?.rows.map((row) => ({ person: row.label, totals: row.totals })) ?? null,
     caveats: caveats.map(({ kind, requests, sentence }) => ({ kind, requests, sentence })),
     coverage: coverage && { metered: coverage.metered, seen: coverage.seen, permille: coverage.permille },
@@ -77,25 +81,34 @@ export function renderStatement(statement: Statement, digest: string): Html {
 ${renderTotals(usage)}</section>
 ${renderDays(usage)}
 ${renderProjects(usage)}
-${statement.people === null ? "" : renderPeople(statement.people)}
+${renderRows(statement.models, "Models", "Model")}
+${statement.people === null ? "" : renderRows(statement.people, "People", "Person")}
 ${renderNotes(statement, digest)}
 </article>`;
 }
 
+/** The parts of the tokens, which add up to their sum. */
+const TOKEN_PARTS = [
+  ["prompt_tokens", "input"],
+  ["cache_read_tokens", "cache reads"],
+  ["cache_write_tokens", "cache writes"],
+  ["completion_tokens", "output"],
+  ["thinking_tokens", "thinking"],
+] as const;
+
 function renderTotals({ totals, coverage }: UsageAnswer): Html {
   const { unknownBillingPicoUsd } = parseSums(totals);
-  const tokens = [
-    totals.prompt_tokens,
-    totals.cache_read_tokens,
-    totals.cache_write_tokens,
-    totals.completion_tokens,
-  ];
-  const sum = tokens.reduce<number>((all, each) => all + (each ?? 0), 0);
+  const tokens = TOKEN_PARTS.flatMap(([key, name]) => {
+    const count = totals[key] ?? 0;
+    return count === 0 ? [] : [[count, name] as const];
+  });
+  const sum = tokens.reduce((all, [count]) => all + count, 0);
+  const parts = tokens.map(([count, name]) => `${formatCount(count)} ${name}`).join(", ");
   return html`<dl class="facts"><dt>Spent</dt><dd><strong>${renderUsd(BigInt(totals.spent_pico_usd))}</strong></dd>
 <dt>Plan usage</dt><dd>${renderUsd(BigInt(totals.plan_usage_pico_usd))} at API prices, covered by plans</dd>
 ${unknownBillingPicoUsd === 0n ? "" : html`<dt>Unknown billing</dt><dd>${renderUsd(unknownBillingPicoUsd)}</dd>`}
 <dt>Requests</dt><dd>${formatCount(totals.requests)}, ${formatCount(totals.failed_requests)} failed${(totals.blocked_requests ?? 0) === 0 ? "" : `, ${formatCount(totals.blocked_requests ?? 0)} refused by budgets`}</dd>
-<dt>Tokens</dt><dd>${formatCount(sum)}</dd>
+<dt>Tokens</dt><dd>${formatCount(sum)}${tokens.length < 2 ? "" : `: ${parts}`}</dd>
 <dt>Coverage</dt><dd>${coverage === null || coverage.permille === null ? "not known" : `${formatPermille(coverage.permille)}: ${describeCoverageFigure(coverage)}`}</dd></dl>`;
 }
 
@@ -158,12 +171,15 @@ function renderProjects({ rows, totals }: UsageAnswer): Html {
   )}${renderFoot(totals)}</table></div></section>`;
 }
 
-const renderPeople = ({ rows, totals }: UsageAnswer): Html =>
-  html`<section class="panel long" aria-labelledby="people-title"><h2 id="people-title">People</h2>
-<div class="scroll"><table aria-label="People"><thead><tr><th scope="col">Person</th>${HEAD}</tr></thead><tbody>${rows.map(
+/** Renders the rows of an answer by one dimension, with their total. */
+function renderRows({ rows, totals }: UsageAnswer, title: string, head: string): Html {
+  const id = `${title.toLowerCase()}-title`;
+  return html`<section class="panel long" aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
+<div class="scroll"><table aria-label="${title}"><thead><tr><th scope="col">${head}</th>${HEAD}</tr></thead><tbody>${rows.map(
     (row) =>
       html`<tr><th scope="row" class="name">${renderName(row.label)}</th>${renderSums(row.totals)}</tr>`,
   )}</tbody>${renderFoot(totals)}</table></div></section>`;
+}
 
 function renderNotes({ usage: { caveats }, rates }: Statement, digest: string): Html {
   return html`<section class="panel long" aria-labelledby="notes-title"><h2 id="notes-title">Notes</h2>

@@ -24,6 +24,8 @@ const CALLS = [
   [HOSTILE, "claude-opus-4-5", "anthropic", "ben", 22, 11n],
 ] as const;
 
+const TOKENS = { ...emptySums().tokens, prompt: 1n, cacheRead: 2n, thinking: 3n };
+
 const book = createPriceBook(loadBundledRates());
 
 function hostWith(change: Partial<StatementHost> = {}): StatementHost {
@@ -36,7 +38,12 @@ function hostWith(change: Partial<StatementHost> = {}): StatementHost {
       const [project, model, provider, person] = call;
       return name === null ? null : ({ project, model, provider, person }[name] ?? null);
     };
-    const sums = (cost: bigint) => ({ ...emptySums(), requests: 1, spentPicoUsd: cost * USD });
+    const sums = (cost: bigint) => ({
+      ...emptySums(),
+      requests: 1,
+      spentPicoUsd: cost * USD,
+      tokens: TOKENS,
+    });
     const isNovember = planned.plan.period.from === Date.UTC(2026, 9, 31, 23);
     const calls = isNovember ? CALLS : [];
     const answer = answerUsage(planned.plan, {
@@ -109,6 +116,8 @@ describe("showStatement()", () => {
     assert.equal(sum(valuesOf("Projects and models", models)), 23);
     const people = /<tr><th scope="row" class="name">.*?value="([\d.]+)"/gs;
     assert.deepEqual(valuesOf("People", people).sort(), [11, 12]);
+    assert.deepEqual(valuesOf("Models", people).sort(), [16, 7]);
+    assert.match(text, /<dt>Tokens<\/dt><dd>18: 3 input, 6 cache reads, 9 thinking<\/dd>/);
     assert.match(text, /Sources of rates.*claude-opus-4-5/s);
   });
 
