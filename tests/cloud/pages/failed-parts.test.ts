@@ -113,9 +113,9 @@ describeOnEngines("a part of a workspace's page that can't be read", (engine) =>
 
   it("leaves the frame, the way to the other pages, and how the cause is found if it is all that a page has", async () => {
     for (const [table, path, name] of [
-      ["usage_hourly", "", "Overview"],
+      ["usage_branches", "", "Overview"],
       ["usage_hourly", "/explore", "Explore"],
-      ["usage_hourly", "/models", "Models"],
+      ["usage_branches", "/models", "Models"],
       ["requests", "/projects", "Projects"],
       ["usage_hourly", "/people", "People"],
       ["requests", "/requests", "Requests"],
