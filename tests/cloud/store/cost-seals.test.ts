@@ -19,6 +19,10 @@ async function verify(rig: CloudRig, workspaceId: string, saved: WorkspaceHeads 
   return { heads: headsOf(workspaceId, verdict), costs: verdict.costs };
 }
 
+/** Adds to a total by model, with a statement that a cluster takes: in an update, it refuses a time that is cut. */
+const ADDED = `on conflict (workspace_id, span_hours, starts_at, project, git_branch, provider, model) do update set
+  requests = usage_branches.requests + 1, unpriced_requests = usage_branches.unpriced_requests + 1`;
+
 /** A workspace with three batches of two requests, the last of which fills in one of the first; and the heads after it. */
 async function open(rig: CloudRig) {
   const workspace = await rig.addWorkspace();
@@ -140,7 +144,8 @@ describeOnEngines("verifyCosts()", (engine) => {
           "insert into requests (workspace_id, request_id, requested_at, received_at, clock_skewed, user_id, provider, model, cost_source) select workspace_id, gen_random_uuid(), requested_at, received_at, false, 'eve', provider, model, 'unpriced' from requests where request_id = SECOND",
           "insert into usage_hourly (workspace_id, hour, machine_id, user_id, project, provider, model, requests, unpriced_requests) select workspace_id, date_trunc('hour', requested_at, 'UTC'), '00000000-0000-0000-0000-000000000000', 'eve', '', provider, model, 1, 1 from requests where request_id = SECOND",
           "insert into usage_daily (workspace_id, day, machine_id, user_id, project, provider, model, requests, unpriced_requests) select workspace_id, (requested_at at time zone 'UTC')::date, '00000000-0000-0000-0000-000000000000', 'eve', '', provider, model, 1, 1 from requests where request_id = SECOND",
-          "update usage_branches b set requests = b.requests + 1, unpriced_requests = b.unpriced_requests + 1 from requests r where b.workspace_id = r.workspace_id and r.request_id = SECOND and b.provider = r.provider and b.model = r.model and ((b.span_hours = -1 and b.starts_at = date_trunc('hour', r.requested_at, 'UTC')) or (b.span_hours = -24 and b.starts_at = date_trunc('day', r.requested_at, 'UTC')))",
+          "insert into usage_branches (workspace_id, span_hours, starts_at, project, git_branch, provider, model, requests, unpriced_requests) select workspace_id, -1, date_trunc('hour', requested_at, 'UTC'), '', '', provider, model, 1, 1 from requests where request_id = SECOND ADDED",
+          "insert into usage_branches (workspace_id, span_hours, starts_at, project, git_branch, provider, model, requests, unpriced_requests) select workspace_id, -24, date_trunc('day', requested_at, 'UTC'), '', '', provider, model, 1, 1 from requests where request_id = SECOND ADDED",
         ],
         null,
         "outside_chain 0",
@@ -151,6 +156,7 @@ describeOnEngines("verifyCosts()", (engine) => {
       for (const statement of statements) {
         const text = statement
           .replace("WS", `workspace_id = '${id}'`)
+          .replace("ADDED", ADDED)
           .replace("FIRST", `'${first}'`)
           .replace("SECOND", `'${second}'`)
           .replace("THIRD", `'${third}'`);
