@@ -5,6 +5,7 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { isWhole, runChaos } from "../tests/chaos/chaos-sync.ts";
+import { LOST_AFTER_KILL_MS } from "../tests/chaos/kills.ts";
 import { missingPostgres } from "../tests/cloud/kit/postgres-server.ts";
 
 const { values } = parseArgs({
@@ -22,4 +23,4 @@ const result = await runChaos({ rounds: Number(values.rounds), seed: values.seed
   process.stdout.write(`${line}\n`),
 );
 process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-process.exit(isWhole(result) ? 0 : 1);
+process.exit(isWhole(result) && result.lostBeforeMs.longest <= LOST_AFTER_KILL_MS ? 0 : 1);

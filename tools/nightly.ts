@@ -29,21 +29,22 @@ interface Part {
 }
 
 const rounds = Number(values.rounds);
-/** Half of the kills hit the daemon with its cloud and PostgreSQL, the rest a supervised daemon or its relay. */
+/** Half of the kills hit the daemon with its cloud and PostgreSQL, the rest a supervised daemon, its relay, or a daemon whose budgets block. */
 const half = Math.ceil(rounds / 2);
-const quarter = Math.ceil((rounds - half) / 2);
+const sixth = Math.ceil((rounds - half) / 3);
 const parts: readonly Part[] = [
   { name: "sync", words: chaos("chaos-sync", ["--rounds", `${half}`]), limitMinutes: 10 + half },
   {
     name: "kills",
-    words: chaos("chaos-kills", ["--rounds", `${rounds - half - quarter}`]),
+    words: chaos("chaos-kills", ["--rounds", `${rounds - half - 2 * sixth}`]),
     limitMinutes: 10 + half,
   },
   {
     name: "relay",
-    words: chaos("chaos-kills", ["--rounds", `${quarter}`, "--victim", "relay"]),
+    words: chaos("chaos-kills", ["--rounds", `${sixth}`, "--victim", "relay"]),
     limitMinutes: 10 + half,
   },
+  { name: "budgets", words: chaos("chaos-budgets", ["--rounds", `${sixth}`]), limitMinutes: 10 + half },
   { name: "faults", words: chaos("chaos-local", []), limitMinutes: 60 },
   {
     name: "power",
