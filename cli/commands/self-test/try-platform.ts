@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { createProgramRunner } from "../../../adapters/installer/run-program.ts";
@@ -126,8 +127,16 @@ async function tryServiceManager(env: Environment): Promise<Outcome> {
     : { outcome: "absent", detail: `${words[0]} did not answer: exit code ${code}` };
 }
 
-/** Returns an error's first line without the path of the temporary home. */
-function firstLine(cause: unknown, home: string): string {
+/** Returns an error's first line without the temporary home, the user's folder and the machine's name. */
+export function firstLine(cause: unknown, home: string): string {
   const text = cause instanceof Error ? cause.message : String(cause);
-  return (text.split("\n")[0] ?? "").replaceAll(home, "<home>").slice(0, 300);
+  const own = [
+    [home, "<home>"],
+    [homedir(), "~"],
+    [hostname(), "<host>"],
+  ] as const;
+  return own
+    .filter(([name]) => name.length > 1)
+    .reduce((line, [name, word]) => line.replaceAll(name, word), text.split("\n")[0] ?? "")
+    .slice(0, 300);
 }

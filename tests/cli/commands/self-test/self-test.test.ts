@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
+import { homedir, hostname } from "node:os";
 import process from "node:process";
 import { after, describe, it } from "node:test";
+import { firstLine } from "../../../../cli/commands/self-test/try-platform.ts";
 import {
   createHome,
   meterWords,
@@ -36,5 +38,13 @@ describe("meter self-test", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
       readdirSync(home).filter((name) => name.startsWith("self-test")),
       [],
     );
+  });
+});
+
+describe("firstLine()", () => {
+  it("leaves out the temporary home, the user's folder and the machine's name", () => {
+    const home = `${homedir()}/.meter/self-test-1`;
+    const cause = new Error(`EACCES '${home}/meter.db', '${homedir()}/.meter', ${hostname()}:8081\nmore`);
+    assert.equal(firstLine(cause, home), "EACCES '<home>/meter.db', '~/.meter', <host>:8081");
   });
 });
