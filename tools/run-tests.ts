@@ -50,7 +50,7 @@ const SMALL_END_TO_END = [
 /** Not bundled: files that start daemons, clouds or browsers, crash their server, or need a process of their own. */
 const SEPARATE = [
   "tests/adapters/threads/collect-at-rest.test.ts",
-  "tests/cli/{compile-cache,start-up}.test.ts",
+  "tests/cli/{compile-cache,load-bundle,start-up}.test.ts",
   "tests/cli/cloud/edited-config.test.ts",
   "tests/cli/commands/{doctor,init}/{doctor,init}.test.ts",
   "tests/cli/commands/lifecycle.test.ts",
