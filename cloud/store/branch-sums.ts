@@ -6,7 +6,7 @@ import type { Span } from "./reads/usage-spans.ts";
 import { BRANCH_KEY, contributions, USAGE_SUMS } from "./rollups.ts";
 import type { CloudSchema } from "./schema.ts";
 import { endTask, postponeTask, type Task } from "./tasks.ts";
-import { inScope } from "./transaction.ts";
+import { inScope, lockWorkspace } from "./transaction.ts";
 
 /** A span that contains every request. */
 const ALL_TIME: Span = { from: Date.parse("0001-01-01T00:00:00Z"), to: Date.UTC(9999, 0, 1) };
@@ -62,10 +62,8 @@ export async function sumBranches(db: CloudDatabase, task: Task<"sum_branches">,
  * workspace as `insertRows()` does.
  */
 async function addMissing(trx: Transaction<CloudSchema>, workspaceId: string, day: Millis): Promise<void> {
-  // Two processes would add the same difference.
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`usage_branches ${workspaceId}`}::text, 0))`.execute(
-    trx,
-  );
+  // Two processes would add the same difference. Each may be connected to another node of a cluster, where an advisory lock excludes nobody.
+  await lockWorkspace(trx, workspaceId);
   const [from, to] = [formatInstant(day), formatInstant(day + DAY_MS)];
   const key = `span_hours, starts_at, ${BRANCH_KEY}`;
   const list = (select: (sum: string) => string) => USAGE_SUMS.map(select).join(", ");

@@ -12,6 +12,7 @@ import { hashBytes } from "../../core/values/hash-text.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { expectRows } from "./affected-rows.ts";
+import { checkFirstSums } from "./model-sums.ts";
 import type { CloudSchema } from "./schema.ts";
 import type { StoredRequest } from "./stored-request.ts";
 
@@ -72,7 +73,8 @@ export async function appendSeal(
   const { seq, prev_hash, hash } = head;
   const seal = [workspaceId, seq, kind, sealedAt, leaves, contentHash, prev_hash, hash];
   expectRows((await trx.executeQuery(CompiledQuery.raw(INSERT_SEAL, seal))).numAffectedRows, 1);
-  return { seq, isSummed: head.is_summed };
+  const isSummed = seq === "1" ? await checkFirstSums(trx, workspaceId) : head.is_summed;
+  return { seq, isSummed };
 }
 
 /** Returns requests in order of their ids, which is PostgreSQL's order of UUIDs too. */

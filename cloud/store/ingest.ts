@@ -48,7 +48,9 @@ export async function ingest(
   const first = new Map<string, StoredRequest>();
   for (const row of rows) if (!first.has(row.request_id)) first.set(row.request_id, row);
   const { inserted, refused, isSummed } = await insertAll(db, workspaceId, [...first.values()], sha256);
-  if (!isSummed) await askForModelSums(db, workspaceId, Date.parse(rows[0]?.received_at ?? ""));
+  // The next batch asks again if this fails, as it does while the coordinator of a cluster is down.
+  if (!isSummed)
+    await askForModelSums(db, workspaceId, Date.parse(rows[0]?.received_at ?? "")).catch(() => {});
   if (inserted.size === rows.length) return rows.map(() => "accepted");
   const outcomes = rows.map((row): IngestOutcome => {
     if (refused.has(row.request_id)) return "not_storable";

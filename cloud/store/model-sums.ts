@@ -1,11 +1,12 @@
 import { sql, type Transaction } from "kysely";
 import { DAY_MS, MINUTE_MS, type Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
+import { expectRows } from "./affected-rows.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { USAGE_SUMS } from "./rollups.ts";
 import type { CloudSchema } from "./schema.ts";
 import { endTask, postponeTask, type Task } from "./tasks.ts";
-import { inScope } from "./transaction.ts";
+import { inScope, lockWorkspace } from "./transaction.ts";
 
 /** When the sums of a workspace are tried again if they did not become complete: processes of the previous version still run. */
 const TRY_AGAIN_MS = 10 * MINUTE_MS;
@@ -42,6 +43,20 @@ export async function sumModels(db: CloudDatabase, task: Task<"sum_models">, now
   await (isComplete ? endTask(db, task) : postponeTask(db, task, now + TRY_AGAIN_MS));
 }
 
+/**
+ * Returns whether the sums by model are complete after the first seal of a workspace: requests from before there were seals may not be in
+ * them. Records it if they are not.
+ */
+export async function checkFirstSums(trx: Transaction<CloudSchema>, workspaceId: string): Promise<boolean> {
+  if ((await listUnsummedDays(trx, workspaceId)).length === 0) return true;
+  const { numAffectedRows } =
+    await sql`update cost_seal_heads set summed_seq = null where workspace_id = ${workspaceId}::uuid`.execute(
+      trx,
+    );
+  expectRows(numAffectedRows, 1);
+  return false;
+}
+
 /** Lists the UTC days whose sums by model are not those of the daily rollup, by their beginnings. */
 async function listUnsummedDays(
   trx: Transaction<CloudSchema>,
@@ -67,10 +82,8 @@ async function listUnsummedDays(
  * workspace as `insertRows()` does.
  */
 async function addMissing(trx: Transaction<CloudSchema>, workspaceId: string, day: Millis): Promise<void> {
-  // Two processes would add the same difference.
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`model sums ${workspaceId}`}::text, 0))`.execute(
-    trx,
-  );
+  // Two processes would add the same difference. Each may be connected to another node of a cluster, where an advisory lock excludes nobody.
+  await lockWorkspace(trx, workspaceId);
   const [from, to] = [formatInstant(day), formatInstant(day + DAY_MS)];
   const key = "span_hours, starts_at, provider, model";
   const list = (select: (sum: string) => string) => sql.raw(USAGE_SUMS.map(select).join(", "));
@@ -94,12 +107,21 @@ async function addMissing(trx: Transaction<CloudSchema>, workspaceId: string, da
       ${list((sum) => `${sum} = usage_branches.${sum} + excluded.${sum}`)}`.execute(trx);
 }
 
-/** Returns whether the sums are complete, and records it. With the head of the seals locked, no other transaction can commit sums. */
+/**
+ * Returns whether the sums are complete, and records it in the head of the seals, if there is one. With the workspace and the head locked, no
+ * other transaction can commit sums.
+ */
 async function markComplete(trx: Transaction<CloudSchema>, workspaceId: string): Promise<boolean> {
-  await sql`select 1 from cost_seal_heads where workspace_id = ${workspaceId}::uuid for update`.execute(trx);
+  await lockWorkspace(trx, workspaceId);
+  const { rows } =
+    await sql`select 1 from cost_seal_heads where workspace_id = ${workspaceId}::uuid for update`.execute(
+      trx,
+    );
   if ((await listUnsummedDays(trx, workspaceId)).length > 0) return false;
-  await sql`update cost_seal_heads set summed_seq = seq where workspace_id = ${workspaceId}::uuid`.execute(
-    trx,
-  );
+  const { numAffectedRows } =
+    await sql`update cost_seal_heads set summed_seq = seq where workspace_id = ${workspaceId}::uuid`.execute(
+      trx,
+    );
+  expectRows(numAffectedRows, rows.length);
   return true;
 }

@@ -155,6 +155,32 @@ describeOnEngines("the sums by branch and by model", (engine) => {
     await saveSummed(workspace, summed);
   }
 
+  it("are not complete after a first seal, if there are requests from before the seals", async () => {
+    const { workspace, send } = await open();
+    await send({ id: 0, branch: "main", tokens: 7 }, { id: 1, branch: null, tokens: 7 });
+    for (const own of ["cost_seals", "cost_seal_heads", "usage_branches"])
+      await sql`delete from ${sql.table(own)} where workspace_id = ${workspace.id}::uuid`.execute(rig.db);
+    await send({ id: 2, branch: "topic", tokens: 7 });
+    assert.equal((await readSeals(workspace))?.summed_seq, null);
+    await assertAnswersByModel(workspace);
+    await resumeTasks(rig.db, rig.clock.now());
+    assert.deepEqual(await readSeals(workspace), { seq: "1", summed_seq: "1" });
+    await assertAnswersByModel(workspace);
+  });
+
+  it("are added once by processes that sum them up at the same time", async () => {
+    const { workspace, send } = await open();
+    await send(...Array.from({ length: 12 }, (_, id) => ({ id, branch: "main", tokens: 7 })));
+    for (let round = 0; round < 5; round += 1) {
+      await sql`delete from usage_branches where workspace_id = ${workspace.id}::uuid`.execute(rig.db);
+      await saveSummed(workspace, null);
+      await askToSum(workspace);
+      await Promise.all([1, 2, 3].map(() => resumeTasks(rig.db, rig.clock.now())));
+      const { stored, expected } = await readBoth(workspace);
+      assert.deepEqual(stored, expected);
+    }
+  });
+
   it("are those of all requests, after any operations", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { minLength: 1, maxLength: 8 }), async (operations) => {
