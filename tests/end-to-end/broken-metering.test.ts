@@ -80,6 +80,10 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
       const waiting: SimulatedCall[] = [];
       try {
         for (let n = 0; n < 3; n++) waiting.push(await callUntouched(meter));
+        await waitFor(
+          "three records that wait",
+          async () => (await meter.status()).store.pending === 3 || null,
+        );
         const { stdout } = await statusUntil(meter.home, 1);
         assert.match(stdout, /^DEGRADED: calls pass, but records can't be stored\.\n/);
         assert.match(stdout, /\nstored {4}1 request since it started, 3 waiting\n/);
