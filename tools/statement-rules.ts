@@ -14,6 +14,7 @@ export interface Violation {
     | "volatile_change"
     | "mutable_update"
     | "cast_of_set"
+    | "node_lock"
     | "set_config"
     | "spans_places";
   /** The table or the function. */
@@ -234,7 +235,12 @@ function checkCalls(node: Node, found: Violation[]): void {
     found.push({ rule: "cast_of_set", subject: textOf(cast.funcname) });
   }
   const call = node.FuncCall;
-  if (!isNode(call) || textOf(call.funcname) !== "set_config") return;
+  if (!isNode(call)) return;
+  const called = textOf(call.funcname);
+  // Two processes can be connected to two nodes of a cluster, where such a lock excludes neither.
+  if (called.startsWith("pg_advisory_") || called.startsWith("pg_try_advisory_"))
+    found.push({ rule: "node_lock", subject: called });
+  if (called !== "set_config") return;
   const [name, value] = listOf(call.args).map((each) => JSON.stringify(each));
   const isScope = /"meter\.(?:workspace|organisation)_ids?"/.exec(name ?? "");
   // An empty value resets the scope.

@@ -66,6 +66,8 @@ const ROWS: readonly (readonly [statement: string, broken: readonly string[]])[]
     "with i as (insert into organisations (name) values ('x') returning 1) select * from i",
     ["write_in_with i"],
   ],
+  ["select pg_advisory_xact_lock($1)", ["node_lock pg_advisory_xact_lock"]],
+  ["select pg_try_advisory_xact_lock($1) as held", ["node_lock pg_try_advisory_xact_lock"]],
   ["select json_array_elements_text($1)::uuid", ["cast_of_set json_array_elements_text"]],
   ["select x::uuid from (select json_array_elements_text($1) as x) as e", []],
   ["select set_config('meter.workspace_id', $1, true)", ['set_config "meter.workspace_id"']],
