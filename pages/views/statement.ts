@@ -77,8 +77,8 @@ export function renderStatement(statement: Statement, digest: string): Html {
   const { title, subject, usage, isComplete } = statement;
   return html`<article class="statement">
 <section class="panel"><h2>Statement for ${title}</h2>
-<dl class="facts"><dt>Of</dt><dd>${renderName(subject)}</dd><dt>Period</dt><dd>${usage.period.label} (${usage.tz})</dd>${isComplete ? "" : html`<dt>State</dt><dd>The month has not ended.</dd>`}</dl>
-${renderTotals(usage)}</section>
+<dl class="facts"><dt>Of</dt><dd>${renderName(subject)}</dd><dt>Period</dt><dd>${usage.period.label} (${usage.tz})</dd>${isComplete ? "" : html`<dt>State</dt><dd>The month has not ended.</dd>`}
+${renderTotals(usage)}</dl></section>
 ${renderDays(usage)}
 ${renderProjects(usage)}
 ${renderRows(statement.models, "Models", "Model")}
@@ -104,12 +104,12 @@ function renderTotals({ totals, coverage }: UsageAnswer): Html {
   });
   const sum = tokens.reduce((all, [count]) => all + count, 0);
   const parts = tokens.map(([count, name]) => `${formatCount(count)} ${name}`).join(", ");
-  return html`<dl class="facts"><dt>Spent</dt><dd><strong>${renderUsd(BigInt(totals.spent_pico_usd))}</strong></dd>
+  return html`<dt>Spent</dt><dd><strong>${renderUsd(BigInt(totals.spent_pico_usd))}</strong></dd>
 <dt>Plan usage</dt><dd>${renderUsd(BigInt(totals.plan_usage_pico_usd))} at API prices, covered by plans</dd>
 ${unknownBillingPicoUsd === 0n ? "" : html`<dt>Unknown billing</dt><dd>${renderUsd(unknownBillingPicoUsd)}</dd>`}
 <dt>Requests</dt><dd>${formatCount(totals.requests)}, ${formatCount(totals.failed_requests)} failed${(totals.blocked_requests ?? 0) === 0 ? "" : `, ${formatCount(totals.blocked_requests ?? 0)} refused by budgets`}</dd>
 <dt>Tokens</dt><dd>${formatCount(sum)}${tokens.length < 2 ? "" : `: ${parts}`}</dd>
-<dt>Coverage</dt><dd>${coverage === null || coverage.permille === null ? "not known" : `${formatPermille(coverage.permille)}: ${describeCoverageFigure(coverage)}`}</dd></dl>`;
+<dt>Coverage</dt><dd>${coverage === null || coverage.permille === null ? "not known" : `${formatPermille(coverage.permille)}: ${describeCoverageFigure(coverage)}`}</dd>`;
 }
 
 /** The top of a chart of a month without cost. */
