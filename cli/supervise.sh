@@ -2,8 +2,8 @@
 #
 # The shell needs a megabyte of memory. If it was given the proxy's socket (descriptor 3), it keeps it open, so connections
 # wait in the socket's queue while the next daemon starts. A daemon that crashes more than five times in a minute is replaced
-# for a while by a process that relays without metering, so that programs keep their network. METER_CRASH_BUDGET sets another
-# number than five, for tests.
+# for a while by a process that relays without metering, so that programs keep their network. It is started again if it dies.
+# METER_CRASH_BUDGET sets another number than five, for tests.
 
 budget=${METER_CRASH_BUDGET:-5} crashes=0 since=0 pause=60 child='' relay='' timer='' stopping=''
 export METER_SUPERVISOR=$$
@@ -30,6 +30,8 @@ await() {
 while :; do
   "$@" start --foreground &
   child=$!
+  # The signal may have come before its process id was known.
+  [ -z "$stopping" ] || stop
   await "$child"
   # A daemon that ends as it was asked to deletes daemon.json before. 75: it lost its socket.
   if [ -n "$stopping" ] || [ "$code" -eq 0 ]; then exit "$code"; fi
@@ -43,17 +45,31 @@ while :; do
   # 76: its proxy kept crashing.
   [ "$crashes" -gt "$budget" ] || [ "$code" -eq 76 ] || continue
 
-  METER_RELAY_SECONDS=$pause "$@" start --foreground --relay-only &
-  relay=$!
-  sleep "$pause" &
-  timer=$!
-  await "$timer"
+  left=$pause
+  while [ "$left" -gt 0 ] && [ -z "$stopping" ]; do
+    if [ -z "$relay" ]; then
+      METER_RELAY_SECONDS=$left "$@" start --foreground --relay-only &
+      relay=$!
+      [ -z "$stopping" ] || stop
+    elif ! kill -0 "$relay" 2>/dev/null; then
+      await "$relay"
+      # It ends with 0 if it was asked to end.
+      [ "$code" -ne 0 ] || exit 0
+      relay=''
+    fi
+    sleep 1 &
+    timer=$!
+    await "$timer"
+    left=$((left - 1))
+  done
+  timer=''
   if [ -n "$stopping" ]; then
-    await "$relay"
+    code=0
+    [ -z "$relay" ] || await "$relay"
     exit "$code"
   fi
   # It accepts nothing more, and ends when its connections have.
-  kill -TERM "$relay" 2>/dev/null
-  relay='' timer=''
+  [ -z "$relay" ] || kill -TERM "$relay" 2>/dev/null
+  relay=''
   crashes=$budget since=$(date +%s) pause=$((pause < 1800 ? pause * 2 : 3600))
 done
