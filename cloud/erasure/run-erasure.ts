@@ -13,10 +13,9 @@ import {
   eraseBatch,
   findUnfinishedErasure,
   finishErasure,
-  listUnfinishedErasures,
 } from "../store/erasures.ts";
 import type { CloudDatabase } from "../store/open-database.ts";
-import { endTask } from "../store/tasks.ts";
+import type { Task } from "../store/tasks.ts";
 import { writeCertificate } from "./certificate.ts";
 
 /** The dependencies of an erasure. */
@@ -40,7 +39,8 @@ export interface ErasureReport {
 
 /**
  * Erases the prompts of a scope at once: destroys their keys, deletes the bodies, and blanks what describes them. Small
- * transactions; after an interruption, `continueErasures()` finishes it.
+ * transactions; after an interruption, `continueErasures()` finishes it. Its task stays until the
+ * purge job has called `purged`.
  */
 export async function erasePrompts(
   parts: ErasureParts,
@@ -59,15 +59,15 @@ export async function repeatErasure(
   return await finish(parts, await beginErasure(parts.db, erasure, () => erasure.before));
 }
 
-/** Finishes the erasures that were interrupted. Returns their reports. */
+/** Finishes the interrupted erasures among these tasks. Returns their reports. The caller ends the tasks. */
 export async function continueErasures(
   parts: Omit<ErasureParts, "randomBytes">,
+  tasks: readonly Task<"erase_prompts">[],
 ): Promise<readonly ErasureReport[]> {
   const reports = [];
-  for (const task of await listUnfinishedErasures(parts.db, parts.clock.now())) {
+  for (const task of tasks) {
     const erasure = await findUnfinishedErasure(parts.db, task);
-    if (erasure === null) await endTask(parts.db, task);
-    else reports.push(await finish(parts, erasure));
+    if (erasure !== null) reports.push(await finish(parts, erasure));
   }
   return reports;
 }
@@ -82,6 +82,5 @@ async function finish(
   const certify = (counts: ErasedCounts) => writeCertificate(erasure, { keyIds, counts }, now);
   const hash = (text: string) => hashText(text, sha256);
   const certificate = await finishErasure(db, erasure, certify, hash, now);
-  await endTask(db, { kind: "erase_prompts", taskId: erasure.erasureId });
   return { erasureId: erasure.erasureId, certificate, sha256: hash(certificate) };
 }

@@ -4,8 +4,10 @@ import type { Millis } from "../../core/values/time.ts";
 import { continueErasures, type ErasureParts } from "../erasure/run-erasure.ts";
 import { problemOf } from "../http/problem.ts";
 import { sealingOf } from "../store/body-keys.ts";
+import { listErasureTasks } from "../store/erasures.ts";
 import { deleteExpiredStates } from "../store/limit-states.ts";
 import { sealOldBodies } from "../store/seal-old-bodies.ts";
+import { endTask } from "../store/tasks.ts";
 import { PURGE_MAX_STEPS, type PurgeParts, runPurge } from "./run-purge.ts";
 
 /** From the server's start to the first run, and from the end of one to the next, milliseconds. Decision: docs/specification.md#deletion says "about". */
@@ -47,7 +49,8 @@ interface JobState {
 
 /**
  * Starts a job that erases what is due, finishes interrupted erasures and encrypts old bodies, hourly, for a few seconds at a time. Several
- * processes may each run one. Calls `purged` after a run that erased something, and once no body in clear is left.
+ * processes may each run one. Calls `purged` after a run that erased something, after erasures of prompts by a
+ * page, a command or a restore, and once no body in clear is left.
  */
 export function startPurgeJob(parts: JobParts, purged: () => Promise<void> = async () => {}): PurgeJob {
   const state: JobState = { parts, purged, isStopped: false, nextSealing: 0, sealedSoFar: 0 };
@@ -74,7 +77,8 @@ async function run(state: JobState): Promise<number> {
   const { parts, purged } = state;
   try {
     await deleteExpiredStates(parts.db, parts.clock.now());
-    await continueErasures({ ...parts, bodyKeys: parts.bodyKeys ?? null });
+    const erasures = await listErasureTasks(parts.db, parts.clock.now());
+    await continueErasures({ ...parts, bodyKeys: parts.bodyKeys ?? null }, erasures);
     const report = await runPurge(parts, { maxSteps: PURGE_MAX_STEPS, isStopped: () => state.isStopped });
     const count = (kind: string) => report.erased.filter((subject) => subject.kind === kind).length;
     if (report.rows > 0 || report.erased.length > 0) {
@@ -90,7 +94,8 @@ async function run(state: JobState): Promise<number> {
     const isSealed = await seal(state);
     const isRewritten = isSealed && state.sealedSoFar > 0;
     if (isRewritten) state.sealedSoFar = 0;
-    if (report.erased.length > 0 || isRewritten) await purged();
+    if (erasures.length > 0 || report.erased.length > 0 || isRewritten) await purged();
+    for (const task of erasures) await endTask(parts.db, task);
     return report.left.length > 0 || !isSealed ? UNFINISHED_MS : INTERVAL_MS;
   } catch (error) {
     const { reason, code } = problemOf(error);

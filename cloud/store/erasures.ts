@@ -149,8 +149,8 @@ async function endKeys(trx: Transaction<CloudSchema>, scope: ErasureScope, now: 
   expectRows(left.length, 0);
 }
 
-/** Lists the tasks of erasures that were interrupted, oldest first. */
-export async function listUnfinishedErasures(
+/** Lists the tasks of erasures that are due, oldest first: the erasure was interrupted, or its rows may be left in the database's files. */
+export async function listErasureTasks(
   db: CloudDatabase,
   now: Millis,
 ): Promise<readonly Task<"erase_prompts">[]> {

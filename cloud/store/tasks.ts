@@ -15,7 +15,7 @@ export interface TaskDetails {
   accept_invitation: { readonly workspaceId: string; readonly userId: string; readonly now: Millis };
   /** The id is the invitation's. Due long after the invitation has ended. */
   forget_invitation: { readonly workspaceId: string };
-  /** The id is the erasure's. */
+  /** The id is the erasure's. Due until the purge job has called `purged` after it. */
   erase_prompts: { readonly workspaceId: string };
   /** The id is the workspace's. Due until all its requests are summed by branch. */
   sum_branches: Readonly<Record<string, never>>;

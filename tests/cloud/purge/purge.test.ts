@@ -9,10 +9,12 @@ import { systemClock } from "../../../adapters/clock/system-clock.ts";
 import { createRandomBytes, sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { openPgliteFolder } from "../../../adapters/postgres/pglite.ts";
 import { openPostgres } from "../../../adapters/postgres/postgres-server.ts";
+import { erasePrompts } from "../../../cloud/erasure/run-erasure.ts";
 import { verifyWorkspaceLedgers } from "../../../cloud/ledger/verify-ledgers.ts";
 import { startPurgeJob } from "../../../cloud/purge/purge-job.ts";
 import { listDeletedSubject, listDue, runPurge } from "../../../cloud/purge/run-purge.ts";
 import { compactDatabase } from "../../../cloud/store/compact.ts";
+import { listErasureTasks } from "../../../cloud/store/erasures.ts";
 import { migrateCloud } from "../../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
 import { DELETED_WITH_WORKSPACE } from "../../../cloud/store/purge.ts";
@@ -414,6 +416,30 @@ async function deleteAll(rig: CloudRig): Promise<void> {
   pass(rig, PURGE_DELAY_MS);
 }
 
+/** Erases a person's prompts, as a page or a command does. Returns the texts that described them. */
+async function eraseDescribed(rig: CloudRig): Promise<string[]> {
+  const { author, workspace } = await fill(rig, "described");
+  pass(rig, 1);
+  const parts = { ...rig.parts, sha256, bodyKeys: rig.bodyKeys };
+  await erasePrompts(parts, { workspaceId: workspace.id, userId: author.userId, project: null }, null);
+  return ["workdir", "path", "reason"].map((place) => canary(`described-${place}`));
+}
+
+/** Runs the purge job once, as a server of the embedded database does. */
+async function runJob(rig: CloudRig, db: CloudDatabase): Promise<void> {
+  let compacted = () => {};
+  const isCompacted = new Promise<void>((resolve) => {
+    compacted = resolve;
+  });
+  const job = startPurgeJob({ ...rig, ...rig.parts, sha256, log: () => {} }, async () => {
+    await compactDatabase(db);
+    compacted();
+  });
+  pass(rig, 60_000);
+  await isCompacted;
+  await job.stop();
+}
+
 describe("the files of a purged database", () => {
   it("contain nothing that was erased once they are compacted, on PGlite", async () => {
     const folder = mkdtempSync(join(tmpdir(), "meter-purge-"));
@@ -421,6 +447,13 @@ describe("the files of a purged database", () => {
     let db = await open();
     await migrateCloud(db, 0);
     let rig = await createRig(engineOf("pglite", db), { config, accounts: accountsOf });
+    const texts = await eraseDescribed(rig);
+    const filesWithTexts = () => texts.map((text) => filesWith(folder, text).length > 0);
+    await sql.raw("checkpoint").execute(db);
+    assert.deepEqual(filesWithTexts(), [true, true, true]);
+    await runJob(rig, db);
+    assert.deepEqual(filesWithTexts(), [false, false, false]);
+    assert.deepEqual(await listErasureTasks(db, rig.clock.now()), []);
     await deleteAll(rig);
     await sql.raw("checkpoint").execute(db);
     assert.notDeepEqual(filesWith(folder, "canary-disk-"), []);

@@ -7,6 +7,7 @@ import { continueErasures, erasePrompts } from "../../../cloud/erasure/run-erasu
 import { verifyWorkspaceLedgers } from "../../../cloud/ledger/verify-ledgers.ts";
 import { runPurge } from "../../../cloud/purge/run-purge.ts";
 import { deleteWorkspace, leaveAllOrganisations } from "../../../cloud/store/deletions.ts";
+import { listErasureTasks } from "../../../cloud/store/erasures.ts";
 import { acceptInvitation, addInvitation, renewInvitation } from "../../../cloud/store/invitations.ts";
 import { DIRECTORY_TRIGGERS } from "../../../cloud/store/migrations/0021-directory.ts";
 import {
@@ -17,7 +18,7 @@ import {
 } from "../../../cloud/store/organisations.ts";
 import { decidePairing, pollPairing, startPairing } from "../../../cloud/store/pairing.ts";
 import { resumeTasks } from "../../../cloud/store/resume-tasks.ts";
-import { RESUME_AFTER_MS } from "../../../cloud/store/tasks.ts";
+import { endTask, RESUME_AFTER_MS } from "../../../cloud/store/tasks.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
 import { listWorkspaces } from "../../../cloud/store/workspaces.ts";
 import { PURGE_DELAY_MS } from "../../../core/privacy/deletion/soft-deletion.ts";
@@ -148,21 +149,25 @@ const WORK: readonly Work[] = [
   },
   {
     name: "an erasure of prompts",
-    run: (rig, { workspaceIds: [workspaceId], member }) =>
-      erasePrompts(
+    run: async (rig, { workspaceIds: [workspaceId], member }) => {
+      await erasePrompts(
         { ...rig.parts, sha256, bodyKeys: rig.bodyKeys },
         { workspaceId, userId: member, project: null },
         member,
-      ),
+      );
+      await endErasures(rig);
+    },
     resume: async (rig, { workspaceIds: [workspaceId], member }) => {
       const parts = { ...rig.parts, sha256, bodyKeys: rig.bodyKeys };
       const scope = { workspaceId, userId: member, project: null };
       const { rows } = await sql`select 1 from erasures where workspace_id = ${workspaceId}::uuid`.execute(
         rig.db,
       );
-      await continueErasures(parts);
+      await endErasures(rig);
       // It never began, so the person got an error and asks again.
-      if (rows.length === 0) await erasePrompts(parts, scope, member);
+      if (rows.length > 0) return;
+      await erasePrompts(parts, scope, member);
+      await endErasures(rig);
     },
   },
   {
@@ -195,6 +200,14 @@ const WORK: readonly Work[] = [
     run: resume,
   },
 ];
+
+/** Continues the erasures and ends their tasks, as the purge job does. */
+async function endErasures(rig: CloudRig): Promise<void> {
+  rig.clock.advance(RESUME_AFTER_MS);
+  const erasures = await listErasureTasks(rig.db, rig.clock.now());
+  await continueErasures({ ...rig.parts, sha256, bodyKeys: rig.bodyKeys }, erasures);
+  for (const task of erasures) await endTask(rig.db, task);
+}
 
 async function makeWorld(rig: CloudRig): Promise<World> {
   const [owner, admin, member] = [rig.uuid(), rig.uuid(), rig.uuid()];
