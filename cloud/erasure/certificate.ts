@@ -8,6 +8,8 @@ const REMAINS = [
   "The places of prompt views and audit events in their ledgers, without reasons, addresses or hashes of content.",
   "Backups and logs of the database that were made before: they hold the bodies encrypted, and their keys were destroyed. They hold the hashes of the bodies, which confirm a guess of a whole body and nothing else.",
   "Backups of the key store that were made before, until they expire. Bodies that were stored before the server encrypted bodies are readable in older backups of the database, until these expire.",
+  "Paths, folders, branches, session ids and the reasons of prompt views, in clear: in backups and logs of the database that were made before, until they expire, and in the files of its tables and its write-ahead log, until it is compacted.",
+  "Copies on the machines that sent the requests, until they are deleted there with `meter prune` or `meter wipe`.",
 ] as const;
 
 /** Writes the certificate of an erasure as JSON with sorted parts, so that equal erasures give equal text. */

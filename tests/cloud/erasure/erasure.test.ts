@@ -155,6 +155,11 @@ describeOnEngines("an erasure of prompts", (engine) => {
       audit_events: 2,
     });
     assert.equal(certificate.destroyed_keys.length, 2);
+    for (const place of [
+      /^Paths.* in clear: in backups .* write-ahead log, until it is compacted/m,
+      /^Copies on the machines/m,
+    ])
+      assert.match(certificate.remains.join("\n"), place);
     const verdict = await verifyWorkspaceLedgers(rig.db, workspace.id, null, sha256);
     assert.ok(verdict.ok);
     const events = await rig.db
