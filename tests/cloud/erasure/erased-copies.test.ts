@@ -8,6 +8,7 @@ import { sql } from "kysely";
 import { systemClock } from "../../../adapters/clock/system-clock.ts";
 import { createRandomBytes, sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { openPostgres } from "../../../adapters/postgres/postgres-server.ts";
+import { writeBackup } from "../../../cli/meter-cloud/backup.ts";
 import { createCloud } from "../../../cloud/create-cloud.ts";
 import { erasePrompts } from "../../../cloud/erasure/run-erasure.ts";
 import { runPurge } from "../../../cloud/purge/run-purge.ts";
@@ -41,13 +42,15 @@ describe("copies of a PostgreSQL database from which prompts were erased", {
   skip: missing === null ? false : `NOT TESTED: ${missing}`,
 }, () => {
   let server: PostgresServer;
+  let database: ReturnType<typeof openPostgres>;
   let db: CloudDatabase;
   let rig: CloudRig;
   const folder = mkdtempSync(join(tmpdir(), "meter-erased-"));
 
   before(async () => {
     server = await startPostgres(true);
-    db = openCloudDatabase(openPostgres(server.url("postgres"), systemClock));
+    database = openPostgres(server.url("postgres"), systemClock);
+    db = openCloudDatabase(database);
     // docs/hosting.md: otherwise a reused segment of the log keeps its old bytes until they are overwritten.
     await sql.raw("alter system set wal_recycle = off").execute(db);
     await sql.raw("select pg_reload_conf()").execute(db);
@@ -74,6 +77,16 @@ describe("copies of a PostgreSQL database from which prompts were erased", {
     const made = spawnSync(`${PROGRAMS}/pg_basebackup`, [...words, "-c", "fast"], { encoding: "utf8" });
     assert.equal(made.status, 0, made.stderr);
     return target;
+  };
+
+  /** The files of `meter-cloud backup`, and the text of its dump, which is compressed. */
+  const findInBackup = async (name: string): Promise<Find[]> => {
+    const target = join(folder, name);
+    await writeBackup({ db, database, engine: "postgres", dump: null }, server.url("postgres"), target);
+    const words = ["--file=-", join(target, "database.dump")];
+    const read = spawnSync(`${PROGRAMS}/pg_restore`, words, { maxBuffer: 2 ** 30 });
+    assert.equal(read.status, 0, String(read.stderr));
+    return [...findInFolder(target), ...findCanaries("meter-cloud backup", read.stdout)];
   };
 
   const kinds = (finds: readonly Find[]) => [...new Set(finds.map(({ kind }) => kind))].sort();
@@ -121,6 +134,7 @@ describe("copies of a PostgreSQL database from which prompts were erased", {
     assert.deepEqual(kinds(findInFolder(join(server.folder, "pg_wal"))), all);
     assert.deepEqual(kinds(findCanaries("dump", dump())), all);
     assert.deepEqual(kinds(findInFolder(copyFiles("clear"))), all);
+    assert.deepEqual(kinds(await findInBackup("backup-clear")), all);
 
     const sealing = { keys: rig.bodyKeys, randomBytes };
     const run = await sealOldBodies(db, sealing, rig.clock.now(), {
@@ -147,6 +161,7 @@ describe("copies of a PostgreSQL database from which prompts were erased", {
     // What opens the bodies of the backup is gone.
     assert.deepEqual([...rig.bodyKeys.stored.keys()], []);
     assert.deepEqual(findCanaries("dump", dump()), []);
+    assert.deepEqual(await findInBackup("backup-erased"), []);
     assert.ok((await compactDatabase(db)).logEnded);
     assert.deepEqual([...findInFolder(copyFiles("erased")), ...findInFolder(server.folder)], []);
     // Tokens and costs stay.
