@@ -8,6 +8,7 @@ import {
   type HeadFault,
   headsInBackup,
   keepHeads,
+  oldestHeads,
   type SavedHeads,
 } from "../../core/privacy/ledger/compare-heads.ts";
 import type { Millis } from "../../core/values/time.ts";
@@ -68,7 +69,8 @@ type CheckPorts = Pick<CloudServicePorts, "settings" | "credentials" | "client" 
  * difference, the saved heads stay, so that the fault is shown until `accept` replaces them.
  *
  * A cloud that was restored from a backup lacks the rows after it. It must still have those that this machine saw before it. What was
- * sent since is offered again.
+ * sent since is offered again. If all kept heads are later than the stated backup, the oldest of each chain is compared: a
+ * difference can then be due to the restore or to a rewritten ledger, and a person decides.
  */
 export async function checkLedger(
   ports: CheckPorts,
@@ -84,17 +86,21 @@ export async function checkLedger(
   if ("kind" in asked) return asked;
   const restore = readStatedRestore(ports, credentials, asked);
   let [saved, kept, backupAt] = [compared?.heads ?? null, before?.kept ?? [], before?.backupAt ?? null];
+  let isBeforeKept = false;
   if (restore?.backupAt != null) {
     backupAt = restore.backupAt;
     const inBackup = headsInBackup(kept, backupAt);
+    isBeforeKept = inBackup === null;
+    if (compared?.fault === null) saved = inBackup?.heads ?? oldestHeads(kept, compared.heads);
     kept = inBackup === null ? [] : kept.slice(0, kept.indexOf(inBackup) + 1);
-    saved = compared === null ? null : (inBackup?.heads ?? null);
     asked = await askHeads(ports, credentials, saved);
     if ("kind" in asked) return asked;
   }
   const stated = asked;
   const now = ports.clock.now();
-  const fault = compared?.fault ?? (saved === null ? null : compareHeads(saved, stated));
+  const found = saved === null ? null : compareHeads(saved, stated);
+  const fault: HeadFault | null =
+    compared?.fault ?? (found !== null && isBeforeKept ? { ...found, fault: "not_comparable" } : found);
   const headOf = (name: (typeof CHAIN_NAMES)[number]) => ({ seq: stated[name].seq, hash: stated[name].hash });
   const statedHeads: SavedHeads = {
     prompt_views: headOf("prompt_views"),
@@ -103,7 +109,7 @@ export async function checkLedger(
   };
   const witness: LedgerWitness = {
     workspaceId,
-    heads: fault !== null && compared !== null ? (saved ?? compared.heads) : statedHeads,
+    heads: fault === null || saved === null ? statedHeads : saved,
     checkedAt: now,
     fault,
     kept: fault === null ? keepHeads(kept, { at: now, heads: statedHeads }) : kept,

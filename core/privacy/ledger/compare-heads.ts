@@ -19,8 +19,11 @@ export interface HeadFault {
   readonly chain: ChainName;
   /** The place of the saved head. */
   readonly seq: number;
-  /** `tail_cut`: the chain ends before the saved head. `history_rewritten`: another row is in its place. */
-  readonly fault: "tail_cut" | "history_rewritten";
+  /**
+   * `tail_cut`: the chain ends before the saved head. `history_rewritten`: another row is in its place. `not_comparable`: one of both,
+   * after the cloud stated a restore from a backup that is older than all saved heads.
+   */
+  readonly fault: "tail_cut" | "history_rewritten" | "not_comparable";
 }
 
 /**
@@ -61,4 +64,15 @@ const BACKUP_MARGIN_MS = HOUR_MS;
 /** Returns the latest heads that a backup must have; null if none is old enough. Later rows can be missing after its restore. */
 export function headsInBackup(kept: readonly DatedHeads[], backupAt: Millis): DatedHeads | null {
   return kept.findLast(({ at }) => at <= backupAt - BACKUP_MARGIN_MS) ?? null;
+}
+
+/** Returns the oldest known head of each chain: the first that is kept and has rows, otherwise the latest. */
+export function oldestHeads(kept: readonly DatedHeads[], latest: SavedHeads): SavedHeads {
+  const oldest = (name: ChainName) =>
+    kept.find(({ heads }) => heads[name].seq > 0)?.heads[name] ?? latest[name];
+  return {
+    prompt_views: oldest("prompt_views"),
+    audit_events: oldest("audit_events"),
+    costs: oldest("costs"),
+  };
 }

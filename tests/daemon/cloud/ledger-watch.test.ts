@@ -138,6 +138,101 @@ describe("the comparison of the cloud's ledgers", () => {
     assert.equal(changes().length, 1);
   });
 
+  /** Saves the heads of row 5 and, an hour later, of row 9. Returns a time before both. */
+  const saveTwoHeads = async () => {
+    cloud.script(PATH, heads(head(5, "a")), heads(head(9, "b", "a")));
+    await checkLedger(machine.ports);
+    const before = clock.now() - 24 * HOUR;
+    clock.advance(HOUR);
+    await checkLedger(machine.ports);
+    cloud.seen.length = 0;
+    return before;
+  };
+  const faultOf = (result: Awaited<ReturnType<typeof checkLedger>>) =>
+    result.kind === "compared" ? result.witness.fault : result.kind;
+
+  it("keeps a fault of ledgers that differ after a restore from a backup older than every kept head", async () => {
+    const backupAt = await saveTwoHeads();
+    const rewritten = restoredHeads(head(11, "d", "c"), backupAt);
+    cloud.script(PATH, rewritten, rewritten, heads(head(12, "e", "c")), heads(head(12, "e")));
+    const fault = { chain: "costs", seq: 5, fault: "not_comparable" };
+    assert.deepEqual(faultOf(await checkLedger(machine.ports)), fault);
+    assert.deepEqual(faultOf(await checkLedger(machine.ports)), fault);
+    assert.deepEqual(
+      cloud.to(PATH).map(({ path }) => new URL(path, "http://cloud").searchParams.get("costs")),
+      ["9", "5", "5"],
+    );
+    const { ledger } = await machine.service.state();
+    assert.deepEqual([ledger?.heads.costs.seq, ledger?.backupAt], [5, backupAt]);
+    assert.deepEqual(
+      changes().map(({ fields }) => fields),
+      [fault],
+    );
+    assert.equal(faultOf(await checkLedger(machine.ports, { accept: true })), null);
+    const accepted = readLedgerWitness(machine.store.notes, "w1");
+    assert.deepEqual(
+      [accepted?.heads.costs.seq, accepted?.kept?.map(({ heads: { costs } }) => costs.seq)],
+      [12, [12]],
+    );
+  });
+
+  it("reports a ledger that was cut after such a restore, and accepts one that still has the oldest kept head", async () => {
+    const backupAt = await saveTwoHeads();
+    const cut = restoredHeads(head(4, "d"), backupAt);
+    cloud.script(PATH, cut, cut);
+    const fault = { chain: "costs", seq: 5, fault: "not_comparable" };
+    assert.deepEqual(faultOf(await checkLedger(machine.ports)), fault);
+    await machine.close();
+    machine = await createMachine(cloud.url, { clock });
+    const whole = restoredHeads(head(6, "d", "a"), await saveTwoHeads());
+    cloud.script(PATH, whole, whole);
+    assert.equal(faultOf(await checkLedger(machine.ports)), null);
+    assert.deepEqual(changes(), []);
+  });
+
+  it("compares the oldest head that has rows if the ledger was empty at first", async () => {
+    cloud.script(PATH, heads(head(0, "0")));
+    await checkLedger(machine.ports);
+    clock.advance(24 * HOUR);
+    const backupAt = (await saveTwoHeads()) - 24 * HOUR;
+    const rewritten = restoredHeads(head(11, "d", "c"), backupAt);
+    cloud.script(PATH, rewritten, rewritten);
+    const fault = { chain: "costs", seq: 5, fault: "not_comparable" };
+    assert.deepEqual(faultOf(await checkLedger(machine.ports)), fault);
+  });
+
+  it("compares the saved heads with such a restore if an older version kept no others", async () => {
+    const backupAt = await saveTwoHeads();
+    const { kept: _, ...witness } = readLedgerWitness(machine.store.notes, "w1") ?? {};
+    machine.store.notes.write("ledger_heads", JSON.stringify(witness));
+    const cut = restoredHeads(head(8, "d"), backupAt);
+    cloud.script(PATH, cut, cut);
+    const fault = { chain: "costs", seq: 9, fault: "not_comparable" };
+    assert.deepEqual(faultOf(await checkLedger(machine.ports)), fault);
+  });
+
+  it("keeps the first fault and its heads if the cloud states a restore after it", async () => {
+    const backupAt = await saveTwoHeads();
+    const rewritten = restoredHeads(head(11, "d", "c"), backupAt);
+    cloud.script(PATH, heads(head(11, "d", "c")), rewritten, rewritten);
+    const fault = { chain: "costs", seq: 9, fault: "history_rewritten" };
+    assert.deepEqual(faultOf(await checkLedger(machine.ports)), fault);
+    assert.deepEqual(faultOf(await checkLedger(machine.ports)), fault);
+    assert.equal(readLedgerWitness(machine.store.notes, "w1")?.heads.costs.seq, 9);
+  });
+
+  it("saves the first heads of a restored cloud, and accepts a restore in the same check", async () => {
+    const first = restoredHeads(head(4, "d"), clock.now() - 24 * HOUR);
+    cloud.script(PATH, first, first);
+    assert.equal(faultOf(await checkLedger(machine.ports)), null);
+    await machine.close();
+    machine = await createMachine(cloud.url, { clock });
+    const cut = restoredHeads(head(4, "d"), await saveTwoHeads());
+    cloud.script(PATH, cut, cut);
+    assert.equal(faultOf(await checkLedger(machine.ports, { accept: true })), null);
+    assert.equal(readLedgerWitness(machine.store.notes, "w1")?.heads.costs.seq, 4);
+  });
+
   it("asks again after a failure in the middle, and offers what it sent", async () => {
     const sample = sampleRecord();
     machine.store.records.insert([sample]);
@@ -147,8 +242,10 @@ describe("the comparison of the cloud's ledgers", () => {
     });
     const { createdAt } = (await machine.ports.credentials.read()) as { createdAt: number };
     assert.ok(createdAt <= clock.now());
-    cloud.script(PATH, heads(head(5, "a")));
+    cloud.script(PATH, heads(head(3, "d")), heads(head(5, "a", "d")));
     await checkLedger(machine.ports);
+    await checkLedger(machine.ports);
+    clock.advance(2 * HOUR);
     const answer = restoredHeads(head(3, "d"), clock.now());
     cloud.script(PATH, answer, { status: 500 }, answer, answer);
     assert.equal((await checkLedger(machine.ports)).kind, "failed");

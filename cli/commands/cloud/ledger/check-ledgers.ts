@@ -43,15 +43,17 @@ function renderWitness({ heads, fault, backupAt }: LedgerWitness): string {
     const { seq, hash } = heads[name];
     return `${TITLES[name]}: ${seq === 0 ? "no rows" : `${formatQuantity(seq, "row")}, ${hash.slice(0, 16)}…`}`;
   });
+  const restore = backupAt == null ? [] : [describeRestore(backupAt)];
   if (fault === null)
-    return [
-      ...(backupAt == null ? [] : [describeRestore(backupAt)]),
-      "The cloud's ledgers have only grown since they were last compared.",
-      ...lines,
-    ].join("\n");
+    return [...restore, "The cloud's ledgers have only grown since they were last compared.", ...lines].join(
+      "\n",
+    );
   return [
     describeLedgerFault(fault),
-    "The previous hashes are kept. Ask the people who run the cloud; they can check with: meter-cloud ledger verify",
+    ...restore,
+    fault.fault === "not_comparable"
+      ? "The previous hashes are kept. Ask the people who run the cloud whether they restored that backup, and accept only if they did."
+      : "The previous hashes are kept. Ask the people who run the cloud; they can check with: meter-cloud ledger verify",
     "Accept the cloud's current ledgers: meter cloud ledger --accept",
     ...lines,
   ].join("\n");

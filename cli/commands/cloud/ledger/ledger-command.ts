@@ -11,8 +11,9 @@ export class CloudLedgerCommand extends MeterCommand {
       saves the last hash of each ledger and compares it every hour: a ledger may only grow. Exits with 1 if a ledger was
       shortened or rewritten.
 
-      A cloud that was restored from a backup has shorter ledgers than before. If that is the reason, \`--accept\` saves the
-      current hashes.
+      A cloud that was restored from a backup lacks the rows after it. This machine compares the last hashes that it saved
+      before the backup. If it has none that old, it compares the oldest ones, and a difference can be due to the restore.
+      Ask the people who run the cloud; if they restored that backup, \`--accept\` saves the current hashes.
     `,
     examples: [
       ["Check now", "meter cloud ledger"],

@@ -161,6 +161,54 @@ describe("meter cloud pause and resume", () => {
   }
 });
 
+describe("meter cloud ledger", () => {
+  it("reports ledgers that can't be compared after a stated restore, as status and doctor do, until they are accepted", async () => {
+    const cloud = await startScriptedCloud();
+    const sample = await createSampleHome(() => {}, `[cloud]\nenabled = true\nbase_url = "${cloud.url}"\n`);
+    try {
+      await createCredentialStore(sample.home).write(credentialsFor(cloud.url));
+      const meter = (...words: string[]) => runWords(sample.home, words);
+      const chain = (seq: number, letter: string) => ({ seq, hash: letter.repeat(64), asked_hash: null });
+      const empty = chain(0, "0");
+      const answer = (costs: ReturnType<typeof chain>, restored: object | null = null): Answer => ({
+        status: 200,
+        body: { workspace_id: "w1", prompt_views: empty, audit_events: empty, costs, restored },
+      });
+      const now = new Date().toISOString();
+      const restored = {
+        generation: "01994b8e-7c00-7000-8000-000000000000",
+        ...{ backup_at: "2001-02-03T04:05:06.000Z", restored_at: now, server_time: now },
+      };
+      const rewritten = answer(chain(7, "d"), restored);
+      cloud.script("/v1/daemon/ledger-heads", answer(chain(5, "a")), rewritten, rewritten);
+      cloud.otherwise("/v1/daemon/ledger-heads", answer(chain(7, "d")));
+      assert.equal((await meter("cloud", "ledger")).code, 0);
+      const fault =
+        "The cloud's ledger of costs lacks row 5, which this machine saw, or has another. The cloud states a restore from a backup. " +
+        "This machine saved no hashes that are old enough to compare, so it can't tell whether the ledger was rewritten.";
+      const found = await meter("cloud", "ledger");
+      assert.equal(found.code, 1);
+      const [said, restore, advice, fix] = found.stdout.split("\n");
+      assert.equal(said, fault);
+      assert.match(restore ?? "", /^The cloud was restored from a backup of 2001-02-03T04:0/);
+      assert.match(advice ?? "", /whether they restored that backup, and accept only if they did\.$/);
+      assert.equal(fix, "Accept the cloud's current ledgers: meter cloud ledger --accept");
+      const texts = async () => {
+        const all = [await meter("cloud", "status"), await meter("doctor")];
+        return all.map(({ stdout }) => stdout.replaceAll(/\s+/g, " ").includes(fault));
+      };
+      assert.deepEqual(await texts(), [true, true]);
+      const accepted = await meter("cloud", "ledger", "--accept");
+      assert.equal(accepted.code, 0, accepted.stdout);
+      assert.match(accepted.stdout, /\nCosts: 7 rows, dddddddddddddddd…/);
+      assert.deepEqual(await texts(), [false, false]);
+    } finally {
+      sample.remove();
+      await cloud.close();
+    }
+  });
+});
+
 describe("meter cloud sync", () => {
   let cloud: ScriptedCloud;
   let sample: Awaited<ReturnType<typeof createSampleHome>>;

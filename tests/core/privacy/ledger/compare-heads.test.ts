@@ -6,6 +6,7 @@ import {
   type DatedHeads,
   headsInBackup,
   keepHeads,
+  oldestHeads,
 } from "../../../../core/privacy/ledger/compare-heads.ts";
 
 const at = (seq: number, letter: string, asked: string | null = null) => ({
@@ -64,5 +65,16 @@ describe("headsInBackup()", () => {
     assert.equal(headsInBackup(kept, 49 * HOUR), kept[2]);
     assert.equal(headsInBackup(kept, 49 * HOUR - 1), kept[1]);
     assert.equal(headsInBackup(kept, HOUR - 1), null);
+  });
+});
+
+describe("oldestHeads()", () => {
+  it("returns the first head of each chain that has rows, and the latest if no kept one has", () => {
+    const costs = (seq: number) => ({ seq, hash: String(seq).repeat(64) });
+    const keptOf = (seq: number) => ({ ...dated(0), heads: { ...saved, costs: costs(seq) } });
+    const latest = { ...saved, costs: costs(9) };
+    assert.deepEqual(oldestHeads([dated(0), keptOf(3), keptOf(5)], latest), { ...saved, costs: costs(3) });
+    assert.deepEqual(oldestHeads([dated(0)], latest), latest);
+    assert.deepEqual(oldestHeads([], latest), latest);
   });
 });
