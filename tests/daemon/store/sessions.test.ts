@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { NO_TOKENS } from "../../../core/metering/usage/token-counts.ts";
 import type { UsageFilter } from "../../../core/pricing/view/usage-query.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import type { SessionSort } from "../../../core/wire/queries.ts";
@@ -16,14 +17,6 @@ const filter = (dimension: UsageDimension, ...values: string[]): UsageFilter => 
   not: false,
   values,
 });
-const NO_TOKENS = {
-  promptTokens: null,
-  cacheReadTokens: null,
-  cacheWriteTokens: null,
-  cacheWrite1hTokens: null,
-  completionTokens: null,
-  thinkingTokens: null,
-};
 const ALL = { from: null, to: null, limit: 20 };
 
 const call = (sessionId: string | null, minutes: number, more: Partial<RequestRecord> = {}) =>
