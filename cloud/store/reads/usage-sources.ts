@@ -327,23 +327,24 @@ const ROLLUPS: SumTables = {
     and day >= ${formatCalendarDate(from)}::date and day < ${formatCalendarDate(to)}::date`,
 };
 
-const BRANCHES: SumTables = {
-  key: BRANCH_KEY,
-  dimensions: BRANCH_SQL,
-  texts: ["git_branch"],
-  hours: { from: "usage_branches", time: "starts_at", where: "span_hours = 1" },
+/** The sums in `usage_branches`. `hour` and `day` are the `span_hours` of their rows. */
+const inBranches = (
+  keys: Pick<SumTables, "key" | "dimensions" | "texts">,
+  { hour, day }: { readonly hour: number; readonly day: number },
+): SumTables => ({
+  ...keys,
+  hours: { from: "usage_branches", time: "starts_at", where: `span_hours = ${hour}` },
   days: { from: "usage_branches", time: "starts_at" },
-  isDayWithin: (workspaceId, span) => sql`${isWithin(workspaceId, "starts_at", span)} and span_hours = 24`,
-};
+  isDayWithin: (workspaceId, span) =>
+    sql`${isWithin(workspaceId, "starts_at", span)} and ${sql.raw(`span_hours = ${day}`)}`,
+});
 
-const MODELS: SumTables = {
-  key: MODEL_KEY,
-  dimensions: MODEL_SQL,
-  texts: [],
-  hours: { from: "usage_branches", time: "starts_at", where: "span_hours = -1" },
-  days: { from: "usage_branches", time: "starts_at" },
-  isDayWithin: (workspaceId, span) => sql`${isWithin(workspaceId, "starts_at", span)} and span_hours = -24`,
-};
+const BRANCHES = inBranches(
+  { key: BRANCH_KEY, dimensions: BRANCH_SQL, texts: ["git_branch"] },
+  { hour: 1, day: 24 },
+);
+
+const MODELS = inBranches({ key: MODEL_KEY, dimensions: MODEL_SQL, texts: [] }, { hour: -1, day: -24 });
 
 /** The offset into a day of the instant that decides its bucket: its first or its last millisecond. */
 const SHIFTS = { first: "interval '0'", last: "interval '1 day' - interval '1 millisecond'" } as const;

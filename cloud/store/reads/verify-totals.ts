@@ -51,38 +51,25 @@ const ROLLUPS: readonly Rollup[] = [
   },
 ];
 
-const OF_BRANCHES = {
-  key: BRANCH_KEY,
-  sums: USAGE_SUMS,
-  texts: ["git_branch"],
-  format: INSTANT,
-  isByBranch: true,
-};
+/** The totals in `usage_branches`. `hour` and `day` are the `span_hours` of their rows. */
+function inBranches(
+  keys: Pick<Rollup, "key" | "texts" | "isByBranch">,
+  { hour, day }: { readonly hour: number; readonly day: number },
+): readonly Rollup[] {
+  const own = { ...keys, table: "usage_branches", time: "starts_at", sums: USAGE_SUMS, format: INSTANT };
+  return [
+    { ...own, ofHour: "hour", where: `span_hours = ${hour}` },
+    { ...own, ofHour: "date_trunc('day', hour, 'UTC')", where: `span_hours = ${day}` },
+  ];
+}
 
-const BRANCH_ROLLUPS: readonly Rollup[] = [
-  { table: "usage_branches", time: "starts_at", ofHour: "hour", where: "span_hours = 1", ...OF_BRANCHES },
-  {
-    table: "usage_branches",
-    time: "starts_at",
-    ofHour: "date_trunc('day', hour, 'UTC')",
-    where: "span_hours = 24",
-    ...OF_BRANCHES,
-  },
-];
-
-const OF_MODELS = { ...OF_BRANCHES, key: MODEL_KEY, texts: [], isByBranch: false };
+const BRANCH_ROLLUPS = inBranches(
+  { key: BRANCH_KEY, texts: ["git_branch"], isByBranch: true },
+  { hour: 1, day: 24 },
+);
 
 /** They are compared only while they are complete: otherwise reports read the other totals. */
-const MODEL_ROLLUPS: readonly Rollup[] = [
-  { table: "usage_branches", time: "starts_at", ofHour: "hour", where: "span_hours = -1", ...OF_MODELS },
-  {
-    table: "usage_branches",
-    time: "starts_at",
-    ofHour: "date_trunc('day', hour, 'UTC')",
-    where: "span_hours = -24",
-    ...OF_MODELS,
-  },
-];
+const MODEL_ROLLUPS = inBranches({ key: MODEL_KEY, texts: [], isByBranch: false }, { hour: -1, day: -24 });
 
 /** Compares the totals with the sums of the requests, a page of days at a time. Describes the first total that differs. */
 export async function findWrongTotal(inPage: InPage, workspaceId: string): Promise<string | null> {
