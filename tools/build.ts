@@ -5,7 +5,7 @@ import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeF
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { OPTIONAL_PACKAGES } from "../adapters/optional-packages.ts";
-import { bundleModules, bundleProgram } from "./bundle-program.ts";
+import { bundleOwnPrograms, bundleProgram } from "./bundle-program.ts";
 import { installPackages } from "./packages.ts";
 import { npmExports } from "./public-entries.ts";
 import { createSbom } from "./sbom.ts";
@@ -97,13 +97,7 @@ function bundleMeter(): void {
     ],
     external,
   });
-  bundleModules({
-    ...place,
-    entries: ["report", "status", "statusline"].map((word) => `dist/cli/commands/${word}/run-${word}.js`),
-    // Only Bun's SQLite needs it.
-    external: [...external, "kysely"],
-    isWhole: true,
-  });
+  bundleOwnPrograms({ ...place, external }, (word) => `dist/cli/commands/${word}/run-${word}.js`);
 }
 
 /** Makes `dist/core` a package, `@llm-meter/core`, that depends only on valibot. */

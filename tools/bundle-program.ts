@@ -28,6 +28,23 @@ export function bundleProgram(bundle: ProgramBundle): void {
   );
 }
 
+/** The commands that `cli/bin.js` loads from a file of their own. */
+const OWN_PROGRAMS = ["report", "status", "statusline"];
+
+/** Bundles each command that is a program of its own. `toEntry` returns the module that runs it. */
+export function bundleOwnPrograms(
+  { external, ...place }: Pick<ProgramBundle, "root" | "folder" | "external">,
+  toEntry: (word: string) => string,
+): void {
+  bundleModules({
+    ...place,
+    entries: OWN_PROGRAMS.map(toEntry),
+    // Only Bun's SQLite needs it.
+    external: [...external, "kysely"],
+    isWhole: true,
+  });
+}
+
 const ES_MODULES = [
   "--format=esm",
   // For packages that are CommonJS.

@@ -13,7 +13,7 @@ import {
 import { dirname, join, relative } from "node:path";
 import process from "node:process";
 import { DAEMON_FOLDER } from "../tests/end-to-end/program-file.rig.ts";
-import { bundleModules } from "./bundle-program.ts";
+import { bundleModules, bundleOwnPrograms } from "./bundle-program.ts";
 import { findProgram } from "./packages.ts";
 
 /** The files that start the programs, and what they import before they know whether they are in a checkout. */
@@ -57,13 +57,10 @@ export function writeTestProgram(root: string, folder: string): string | null {
   for (const [name, entries] of Object.entries(BUNDLES)) {
     bundleModules({ root, entries, external: EXTERNAL, folder: relative(root, join(draft, name)) });
   }
-  bundleModules({
-    root,
-    entries: ["report", "status", "statusline"].map((word) => `cli/commands/${word}/run-${word}.ts`),
-    external: [...EXTERNAL, "kysely"],
-    folder: relative(root, join(draft, "dist/cli/bundle")),
-    isWhole: true,
-  });
+  bundleOwnPrograms(
+    { root, external: EXTERNAL, folder: relative(root, join(draft, "dist/cli/bundle")) },
+    (word) => `cli/commands/${word}/run-${word}.ts`,
+  );
   bundleModules({
     root,
     entries: METER,
