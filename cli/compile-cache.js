@@ -11,8 +11,8 @@ const MIN_FREE_BYTES = 64 * 1024 * 1024;
 
 /**
  * Returns the folder for compiled code: `compile-cache` in meter's home, with links resolved. Returns null, which means no
- * cache, if `NODE_DISABLE_COMPILE_CACHE` is 1, if the disk is nearly full, if this user does not own the folder with mode 0700, or if a user other than this one
- * and root can rename a folder above it. `prepareHome()` creates the folder when a daemon starts.
+ * cache, if `NODE_DISABLE_COMPILE_CACHE` is 1, if the disk is nearly full, if this user does not own the folder with mode 0700, or
+ * if a user other than this one and root can rename a folder above it. `prepareHome()` creates the folder when a daemon starts.
  */
 export function findCompileCacheFolder(env, uid = process.geteuid?.() ?? null, statDisk = statfsSync) {
   if (env.NODE_DISABLE_COMPILE_CACHE === "1") return null;

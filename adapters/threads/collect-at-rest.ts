@@ -50,7 +50,8 @@ const THOROUGHLY = { type: "major", flavor: "last-resort" };
  * Collects this thread's garbage whenever the thread is at rest after work. V8 lets a heap grow for as long as there is
  * memory, and by itself doesn't return it: 130 MB in the main thread after 15,000 calls, of which 30 MB were in use.
  * `thoroughly` takes a tenth of a second and more, and returns the free pages too, so it is not for a thread that calls wait
- * for. The first collection is always thorough: after the start it takes 5 to 35 ms, and returns 12 MiB of the daemon. Does nothing where garbage can't be collected on demand (Deno, Bun). Does not keep the process alive.
+ * for. The first collection is always thorough: after the start it takes 5 to 35 ms, and returns 12 MiB of the daemon. Does
+ * nothing where garbage can't be collected on demand (Deno, Bun). Does not keep the process alive.
  */
 export function collectGarbageAtRest({ thoroughly = false } = {}): void {
   const collect = findCollector();
