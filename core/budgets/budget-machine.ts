@@ -403,6 +403,7 @@ function trip(each: BudgetState, key: string, now: Millis, effects: BudgetEffect
   return withSum(each, key, { ...sum, trippedUntil: until });
 }
 
+/** Ends one call, as `endCalls()` does, with 400 bytes less on the path of every call. */
 function endCall(
   state: BudgetsState,
   { call: id }: Extract<BudgetEvent, { kind: "call_ended" }>,
