@@ -20,7 +20,6 @@ export type PartName =
   | "prices of models"
   | "first steps"
   | "saved views"
-  | "sessions of unknown cost"
   | "requests of the session"
   | "requests with the same prompt"
   | "stored prompt and answer"

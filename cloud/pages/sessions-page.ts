@@ -6,7 +6,7 @@ import { formatInstant } from "../../core/wire/instant.ts";
 import type { UsageDimension } from "../../core/wire/usage.ts";
 import type { CoverageFigure } from "../../pages/coverage-figure.ts";
 import { renderPeriods } from "../../pages/filters.ts";
-import { createPageFile, type FileFormat, fileFormatOf, type PageFile } from "../../pages/page-file.ts";
+import { createPageFile, fileFormatOf } from "../../pages/page-file.ts";
 import { UNREAD_COVERAGE } from "../../pages/page-parts.ts";
 import { readPagePeriod } from "../../pages/page-period.ts";
 import { filesOf, readView } from "../../pages/view.ts";
@@ -22,7 +22,7 @@ import { reachOf } from "../routes/reads/read-period.ts";
 import { readPeriodCoverage } from "../routes/reads/read-usage.ts";
 import { MAX_SESSION_REQUESTS, toSession } from "../routes/reads/sessions.ts";
 import { toTrace } from "../routes/reads/to-trace.ts";
-import { countUnknownCosts, findSession, listSessions, type SessionRow } from "../store/reads/sessions.ts";
+import { findSession, listSessions, type SessionRow } from "../store/reads/sessions.ts";
 import type { TraceRow } from "../store/reads/traces.ts";
 import { NO_MENUS, readFilterMenus } from "./filter-menus.ts";
 import { sessionsCsv, tracesCsv } from "./list-csv.ts";
@@ -52,7 +52,7 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
   const period = readPagePeriod(view, place, floor);
   const { from, to } = period;
   const list = { from, to, floor, query: view.query, limit: MAX_SESSIONS };
-  const [rows, menus, coverage, unknownCosts] = await Promise.all([
+  const [{ sessions, unknownCosts }, menus, coverage] = await Promise.all([
     listSessions(parts.db, workspace.workspaceId, list),
     reader.read("menus of filters", () => readFilterMenus(call, period, MENUS), NO_MENUS),
     reader.read<CoverageFigure>(
@@ -60,16 +60,15 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
       () => readPeriodCoverage(parts, workspace.workspaceId, period),
       UNREAD_COVERAGE,
     ),
-    reader.read(
-      "sessions of unknown cost",
-      () => countUnknownCosts(parts.db, workspace.workspaceId, list),
-      0,
-    ),
   ]);
-  const shown = rows.slice(0, MAX_SESSIONS);
+  const shown = sessions.slice(0, MAX_SESSIONS);
   const format = fileFormatOf(call.parameters);
-  if (format !== null)
-    return sendFile(call, toFile("sessions", format, sessionsCsv, await toWireSessions(call, shown)));
+  if (format !== null) {
+    const items = await toWireSessions(call, shown);
+    const csv = () => sessionsCsv(items);
+    const json = () => ({ items, unknown_cost_sessions: unknownCosts });
+    return sendFile(call, createPageFile("sessions", format, { csv, json }));
+  }
   const limits = `from=${formatInstant(from)}&to=${formatInstant(to)}&limit=${MAX_SESSIONS}`;
   const answer = {
     ...menus,
@@ -77,7 +76,7 @@ export async function showSessions(call: PageCall): Promise<PageAnswer> {
     unknownCosts,
     periodWords: period.words,
     coverage,
-    hasMore: rows.length > MAX_SESSIONS,
+    hasMore: sessions.length > MAX_SESSIONS,
     ...(period.isCut && { caveat: CUT }),
     failed: reader.failed,
   };
@@ -103,8 +102,13 @@ export async function showSession(call: PageCall): Promise<PageAnswer> {
   if (found === null || session === undefined)
     return { heading: "Not found", path: PATH, back, main: renderNoSession(place), status: 404 };
   const format = fileFormatOf(call.parameters);
-  if (format !== null)
-    return sendFile(call, toFile("session", format, tracesCsv, await toWireTraces(call, found.requests)));
+  if (format !== null) {
+    const items = await toWireTraces(call, found.requests);
+    return sendFile(
+      call,
+      createPageFile("session", format, { csv: () => tracesCsv(items), json: () => ({ items }) }),
+    );
+  }
   const view = readView(sessionView(`${PATH}/${id}`), call.parameters, place.base);
   return {
     heading: "One session",
@@ -114,14 +118,6 @@ export async function showSession(call: PageCall): Promise<PageAnswer> {
     tools: toolsOf(call, `${PATH}/${id}`, filesOf(view)),
   };
 }
-
-/** Returns items of the API as a file. */
-const toFile = <Item>(
-  name: string,
-  format: FileFormat,
-  toCsv: (items: readonly Item[]) => string,
-  items: readonly Item[],
-): PageFile => createPageFile(name, format, { csv: () => toCsv(items), json: () => ({ items }) });
 
 async function toWireSessions({ env }: PageCall, rows: readonly SessionRow[]) {
   const names = await readNames(

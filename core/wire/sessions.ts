@@ -46,6 +46,11 @@ export const sessionsSchema = v.object({
   items: v.array(sessionSchema),
   /** Whether the period has more sessions. A shorter period lists the others. */
   has_more: v.boolean(),
+  /**
+   * How many more sessions may have cost `min_cost`: they have a request without a known price. 0 without `min_cost`; absent from answers of
+   * older versions.
+   */
+  unknown_cost_sessions: maybe(count),
 });
 
 /** The response of `…/sessions/{id}`: the session with its requests, the oldest first. */

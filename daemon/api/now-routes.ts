@@ -100,12 +100,15 @@ async function readNow(ports: ApiPorts, sessionId: string | null, withDetail: bo
       ? {
           calls: await Promise.all(calls.slice(0, MAX_CALLS).map(toNowCall)),
           minutes: await readMinutes(ports, now),
-          sessions: (
-            await store.sessions.list({ from: now - 24 * HOUR_MS, to: null, limit: MAX_SESSIONS }, ports.turn)
-          ).map(toNowSession),
+          sessions: await readSessions(ports, now),
         }
       : null,
   };
+}
+
+async function readSessions({ store, turn }: ApiPorts, now: Millis): Promise<readonly NowSession[]> {
+  const query = { from: now - 24 * HOUR_MS, to: null, limit: MAX_SESSIONS };
+  return (await store.sessions.list(query, turn)).sessions.map(toNowSession);
 }
 
 const NO_SPLIT = { spentPicoUsd: 0n, planUsagePicoUsd: 0n, unknownBillingPicoUsd: 0n };

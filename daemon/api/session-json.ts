@@ -6,7 +6,7 @@ import { effectiveBilling } from "../../core/values/billing.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import { totalOutputTokens } from "../../core/values/token-totals.ts";
 import type { ReportRow } from "../store/port/reports.ts";
-import type { SessionSummary } from "../store/port/sessions.ts";
+import type { SessionList, SessionSummary } from "../store/port/sessions.ts";
 
 /** Returns the share of input tokens that was read from a cache, in tenths of a percent. Null if no count is known. */
 export function cachePermille({ prompt, cacheRead, cacheWrite }: CacheCounts): number | null {
@@ -71,6 +71,13 @@ export function sessionJson(session: SessionSummary) {
     ...usageJson(session.usage),
   };
 }
+
+/** Converts a list of sessions for programs. */
+export const sessionsJson = ({ sessions, unknownCosts }: SessionList) => ({
+  items: sessions.map(sessionJson),
+  /** How many more may cost as much as the minimum cost: they have a call without a known price. */
+  unknown_cost_sessions: unknownCosts,
+});
 
 /** A request of a session's tree. */
 export type TreeRequest = RequestRecord;

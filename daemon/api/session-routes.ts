@@ -3,13 +3,13 @@ import { buildSessionTree } from "../../core/metering/sessions/session-tree.ts";
 import { parseSessionQuery } from "../../core/pricing/view/session-query.ts";
 import { formatCsvLine } from "../../core/values/text/format-csv-field.ts";
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/wire/queries.ts";
-import type { SessionSummary } from "../store/port/sessions.ts";
+import type { SessionList } from "../store/port/sessions.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { problem } from "./problem.ts";
 import { readPeriod } from "./read-period.ts";
 import { isCloudDimension } from "./read-usage.ts";
 import { type CsvTable, callsTable, sessionsTable } from "./session-csv.ts";
-import { agentJson, sessionJson } from "./session-json.ts";
+import { agentJson, sessionJson, sessionsJson } from "./session-json.ts";
 
 /** The most calls of a session in one answer. */
 const MAX_CALLS = 10_000;
@@ -42,22 +42,18 @@ async function listSessions({ store, clock, turn }: ApiPorts, context: Context):
   if (wrong !== undefined) return problem(context, 400, "invalid_query", `invalid query parameter: ${wrong}`);
   const period = readPeriod({ from, to, days }, clock.now());
   if (!period.ok) return problem(context, 400, period.code, period.detail);
-  const sessions = await store.sessions.list(
+  const list = await store.sessions.list(
     { ...query, from: period.from, to: period.to, limit: Number(limit) },
     turn,
   );
-  return sendSessions(context, sessions, format === "csv" ? "csv" : "json");
+  return sendSessions(context, list, format === "csv" ? "csv" : "json");
 }
 
-/** Answers with sessions. */
-export function sendSessions(
-  context: Context,
-  sessions: readonly SessionSummary[],
-  format: SessionFormat,
-): Response {
-  return format === "csv"
-    ? sendCsv(context, sessionsTable(sessions))
-    : sendJson(context, { items: sessions.map(sessionJson) });
+/** Answers with sessions. A header of a CSV says how many sessions of unknown cost a minimum cost leaves out. */
+export function sendSessions(context: Context, list: SessionList, format: SessionFormat): Response {
+  if (format === "json") return sendJson(context, sessionsJson(list));
+  context.header("x-unknown-cost-sessions", `${list.unknownCosts}`);
+  return sendCsv(context, sessionsTable(list.sessions));
 }
 
 /** Answers with a session and its calls; null if there is none with this ID. */

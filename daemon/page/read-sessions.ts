@@ -9,7 +9,7 @@ import {
 } from "../../pages/views/sessions.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { LOCAL_DIMENSIONS, readCoverage } from "../api/read-usage.ts";
-import type { SessionQuery, SessionSummary } from "../store/port/sessions.ts";
+import type { SessionList, SessionQuery, SessionSummary } from "../store/port/sessions.ts";
 import { totalInput } from "../store/token-sums.ts";
 import { readLocalPeriod } from "./page-period.ts";
 import { readMenus } from "./read-requests.ts";
@@ -41,7 +41,7 @@ export function toSessionLine(session: SessionSummary): SessionLine {
 }
 
 /** Lists the sessions of a view. */
-export async function listSessions(ports: ApiPorts, view: SessionsView): Promise<readonly SessionSummary[]> {
+export async function listSessions(ports: ApiPorts, view: SessionsView): Promise<SessionList> {
   return await ports.store.sessions.list(queryOf(ports, view), ports.turn);
 }
 
@@ -57,14 +57,10 @@ export async function readSessions(
   parts: PartReader,
 ): Promise<SessionsAnswer> {
   const period = readLocalPeriod(view, ports.clock.now());
-  const sessions = await listSessions(ports, view);
+  const { sessions, unknownCosts } = await listSessions(ports, view);
   return {
     sessions: sessions.map(toSessionLine),
-    unknownCosts: await parts.read(
-      "sessions of unknown cost",
-      () => ports.store.sessions.countUnknownCosts(queryOf(ports, view), ports.turn),
-      0,
-    ),
+    unknownCosts,
     periodWords: period.words,
     coverage: await parts.read<CoverageFigure>(
       "coverage",

@@ -81,7 +81,6 @@ function guardReports(part: () => ReportStore, guard: Guard): ReportStore {
 function guardSessions(part: () => SessionStore, guard: Guard): SessionStore {
   return {
     list: (query, turn) => guard(() => part().list(query, turn)),
-    countUnknownCosts: (query, turn) => guard(() => part().countUnknownCosts(query, turn)),
     find: (text) => guard(() => part().find(text)),
     summarise: (sessionId) => guard(() => part().summarise(sessionId)),
     requests: (sessionId, limit) => guard(() => part().requests(sessionId, limit)),

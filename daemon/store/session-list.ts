@@ -4,7 +4,7 @@ import { hasCost } from "../../core/pricing/view/session-query.ts";
 import type { BillingMode } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { SessionSort } from "../../core/wire/queries.ts";
-import type { SessionQuery } from "./port/sessions.ts";
+import type { SessionList, SessionQuery } from "./port/sessions.ts";
 import type { Turn } from "./port/values.ts";
 import { cutTimes, findTimes, spanOf } from "./request-times.ts";
 import { COST_HALF, REQUEST_COLUMNS, SERIES_COLUMNS } from "./rollup-definition.ts";
@@ -20,15 +20,28 @@ const SLICE_ROWS = 4_000;
 /** The first slice of the latest sessions, which often has a page of them. Each next one has twice as many, up to `SLICE_ROWS`. */
 const FIRST_ROWS = 500;
 
-/** Finds the ids of the sessions of a query, in its order. */
+/** The ids of the sessions of a query, in its order, and how many its minimum cost leaves out although what they cost is not known. */
+interface FoundIds extends Pick<SessionList, "unknownCosts"> {
+  readonly ids: readonly string[];
+}
+
+/** Finds the sessions of a query. */
 export async function findSessions(
   connection: SqliteConnection,
   query: SessionQuery,
   turn: Turn,
-): Promise<readonly string[]> {
-  const { sort = "latest", minPicoUsd = null, filters = [] } = query;
+): Promise<FoundIds> {
+  const { sort = "latest", minPicoUsd = null } = query;
   if (sort !== "latest" || minPicoUsd !== null) return await sortBySums(connection, query, turn);
-  if (filters.length > 0) return await readLatestIds(connection, query, turn);
+  return { ids: await findLatest(connection, query, turn), unknownCosts: 0 };
+}
+
+async function findLatest(
+  connection: SqliteConnection,
+  query: SessionQuery,
+  turn: Turn,
+): Promise<readonly string[]> {
+  if ((query.filters ?? []).length > 0) return await readLatestIds(connection, query, turn);
   const all = listSessionIds(connection, MAX_VISITED_SESSIONS + 1);
   return all.length > MAX_VISITED_SESSIONS
     ? await readLatestIds(connection, query, turn)
@@ -138,29 +151,17 @@ const COSTS = `${SERIES_COLUMNS.billing_mode} AS mode, coalesce(sum(cost_pico_us
   coalesce(sum(cost_pico_usd % ${COST_HALF}), 0) AS cost_low,
   count(*) FILTER (WHERE ${SERIES_COLUMNS.unpriced}) AS unpriced`;
 
-async function sortBySums(
-  connection: SqliteConnection,
-  query: SessionQuery,
-  turn: Turn,
-): Promise<readonly string[]> {
+async function sortBySums(connection: SqliteConnection, query: SessionQuery, turn: Turn): Promise<FoundIds> {
   const { sort = "latest", minPicoUsd = null } = query;
-  return (await sumSessions(connection, query, sort === "cost" || minPicoUsd !== null, turn))
-    .filter(({ cost }) => minPicoUsd === null || hasCost(cost, minPicoUsd))
+  const all = await sumSessions(connection, query, sort === "cost" || minPicoUsd !== null, turn);
+  const { listed = [], leftOut = [] } = Object.groupBy(all, ({ cost }) =>
+    minPicoUsd === null || hasCost(cost, minPicoUsd) ? "listed" : "leftOut",
+  );
+  const ids = listed
     .sort((one, other) => BY_SUMS[sort](one, other) || BY_SUMS.latest(one, other))
     .slice(0, query.limit)
     .map(({ id }) => id);
-}
-
-/** Counts the sessions that a minimum cost leaves out although what they cost is not known. */
-export async function countUnknownCosts(
-  connection: SqliteConnection,
-  query: SessionQuery,
-  turn: Turn,
-): Promise<number> {
-  const { minPicoUsd = null } = query;
-  if (minPicoUsd === null) return 0;
-  const sessions = await sumSessions(connection, query, true, turn);
-  return sessions.filter(({ cost, unpriced }) => unpriced > 0 && !hasCost(cost, minPicoUsd)).length;
+  return { ids, unknownCosts: leftOut.filter(({ unpriced }) => unpriced > 0).length };
 }
 
 /** Sums up all matching requests of the period by session. Reads their costs only if asked to. No rollup has sessions. */

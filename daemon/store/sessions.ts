@@ -5,7 +5,7 @@ import type { FoundSession, SessionStore, SessionSummary } from "./port/sessions
 import { sumRows, toReportRows } from "./report-rows.ts";
 import { type RequestRow, toStoredRequest } from "./request-rows.ts";
 import { SERIES_COLUMNS } from "./rollup-definition.ts";
-import { countUnknownCosts, findSessions } from "./session-list.ts";
+import { findSessions } from "./session-list.ts";
 import { type SumRow, sumsOfRequests } from "./usage-sums.ts";
 
 /** How many ids an ambiguous beginning lists. */
@@ -15,15 +15,15 @@ const MAX_AMBIGUOUS = 5;
 export function createSessionStore({ reads }: Pick<StoreConnections, "reads">): SessionStore {
   return {
     list: async (query, turn) => {
-      const summaries: SessionSummary[] = [];
-      for (const id of await findSessions(reads, query, turn)) {
+      const { ids, unknownCosts } = await findSessions(reads, query, turn);
+      const sessions: SessionSummary[] = [];
+      for (const id of ids) {
         const summary = summarise(reads, id);
-        if (summary !== null) summaries.push(summary);
+        if (summary !== null) sessions.push(summary);
         await turn();
       }
-      return summaries;
+      return { sessions, unknownCosts };
     },
-    countUnknownCosts: (query, turn) => countUnknownCosts(reads, query, turn),
     find: (text) => findSession(reads, text),
     summarise: (sessionId) => summarise(reads, sessionId),
     requests: (sessionId, limit) =>

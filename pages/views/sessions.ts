@@ -120,7 +120,7 @@ export function renderSessions(answer: SessionsAnswer, view: SessionsView, place
       sessions.length > 0
         ? html`<section class="panel">${renderTable(sorted, view, place)}</section>`
         : renderNone(view, nameOf)
-    }${renderUnreadOf(answer.failed, "sessions of unknown cost")}${renderUnknownCosts(answer, view)}</div>`;
+    }${renderUnknownCosts(answer, view)}</div>`;
 }
 
 const renderUnknownCosts = ({ unknownCosts, sessions }: SessionsAnswer, view: SessionsView): Html =>

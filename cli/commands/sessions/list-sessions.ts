@@ -9,7 +9,7 @@ import {
 import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
 import { isCloudDimension } from "../../../daemon/api/read-usage.ts";
 import { sessionsTable } from "../../../daemon/api/session-csv.ts";
-import { cachePermille, sessionJson } from "../../../daemon/api/session-json.ts";
+import { cachePermille, sessionsJson } from "../../../daemon/api/session-json.ts";
 import { countPart, formatRowCost } from "../../../daemon/store/format-row-cost.ts";
 import type { SessionSummary } from "../../../daemon/store/port/sessions.ts";
 import { sumRows } from "../../../daemon/store/report-rows.ts";
@@ -48,17 +48,18 @@ export async function listSessions(context: CommandContext, options: ListSession
   const period = readPeriod(options, Date.now(), options.utc);
   const query = { ...readSessionQuery(options), ...period, limit: Number(limit) };
   await withStore(context.home, { readOnly: true }, async (store) => {
-    const sessions = await store.sessions.list(query, async () => {});
-    if (options.json) return context.printJson({ items: sessions.map(sessionJson) });
-    if (options.csv) return context.stdout.write(renderCsvTable(...sessionsTable(sessions)));
+    const list = await store.sessions.list(query, async () => {});
+    const { sessions, unknownCosts } = list;
+    if (options.json) return context.printJson(sessionsJson(list));
+    const leftOut = unknownCosts === 0 ? null : describeUnknownCosts(unknownCosts);
+    if (options.csv) {
+      context.stdout.write(renderCsvTable(...sessionsTable(sessions)));
+      if (leftOut !== null) context.notice(leftOut);
+      return;
+    }
     if (store.records.latestId() === null) return context.print(`No sessions.\n${METER_A_PROGRAM}`);
-    const unknown = await store.sessions.countUnknownCosts(query, async () => {});
-    context.print(
-      [
-        renderSessions(sessions, context.width, options.utc),
-        ...(unknown > 0 ? [describeUnknownCosts(unknown)] : []),
-      ].join("\n"),
-    );
+    const lines = [renderSessions(sessions, context.width, options.utc), leftOut];
+    context.print(lines.filter((each) => each !== null).join("\n"));
   });
 }
 

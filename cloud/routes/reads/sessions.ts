@@ -27,8 +27,8 @@ export const sessionHandlers = {
     const { from, to, stated } = period.value;
     const floor = retentionFloor("traces", reachOf(workspace, now));
     const list = { from, to, floor, query: asked.value, limit };
-    const rows = await listSessions(parts.db, workspace.workspaceId, list);
-    const shown = rows.slice(0, limit);
+    const { sessions, unknownCosts } = await listSessions(parts.db, workspace.workspaceId, list);
+    const shown = sessions.slice(0, limit);
     const names = await readNames(
       parts.accounts,
       shown.map(({ user_id }) => user_id),
@@ -37,7 +37,8 @@ export const sessionHandlers = {
       from: stated.from,
       to: stated.to,
       items: shown.map((row) => toSession(row, names)),
-      has_more: rows.length > limit,
+      has_more: sessions.length > limit,
+      unknown_cost_sessions: unknownCosts,
     });
   },
 

@@ -66,74 +66,78 @@ export interface SessionList extends Span {
 /** The requests that are searched first. They name a page of sessions in most workspaces, and are read in a few milliseconds. */
 const NEWEST_REQUESTS = 20_000;
 
-/** Lists sessions in an order: at most one more than the limit. */
+/** The sessions of a list, at most one more than the limit, and how many its minimum cost leaves out although what they cost is not known. */
+export interface ListedSessions {
+  readonly sessions: readonly SessionRow[];
+  /** Without a minimum cost: 0. */
+  readonly unknownCosts: number;
+}
+
+/** Lists sessions in an order. */
 export async function listSessions(
   db: CloudDatabase,
   workspaceId: string,
   list: SessionList,
-): Promise<readonly SessionRow[]> {
+): Promise<ListedSessions> {
   return await inReadScope(db, { workspaceId }, async (trx) => {
-    const ids = await findIds(trx, workspaceId, list);
+    const { ids, unknownCosts } = await findIds(trx, workspaceId, list);
     const rows = await sumSessions(trx, workspaceId, ids, list.floor);
     const byId = new Map(rows.map((row) => [row.session_id, row]));
-    return ids.flatMap((id) => byId.get(id) ?? []);
+    return { sessions: ids.flatMap((id) => byId.get(id) ?? []), unknownCosts };
   });
 }
 
-/** Counts the sessions that the minimum cost of a list leaves out although what they cost is not known. Without one: 0. */
-export async function countUnknownCosts(
-  db: CloudDatabase,
-  workspaceId: string,
-  { from, to, query: { filters, minPicoUsd } }: SessionList,
-): Promise<number> {
-  if (minPicoUsd === null) return 0;
-  return await inReadScope(db, { workspaceId }, async (trx) => {
-    const { rows } = await sql<{ sessions: string }>`
-      select count(*) as sessions from (
-        select session_id from requests
-        where workspace_id = ${workspaceId}::uuid and session_id is not null
-          and requested_at >= ${from}::timestamptz and requested_at < ${to}::timestamptz ${matchRequests(filters)}
-        group by session_id
-        having count(*) filter (where ${sql.raw(UNPRICED)}) > 0
-          and coalesce(greatest(${sql.raw(PARTS)}), 0) < ${minPicoUsd.toString()}::numeric
-      ) as unknown`.execute(trx);
-    return Number(rows[0]?.sessions ?? 0);
-  });
+/** The ids of a list. */
+interface FoundIds extends Pick<ListedSessions, "unknownCosts"> {
+  readonly ids: readonly string[];
+  /** How many requests were read. */
+  readonly requests: number;
 }
 
 async function findIds(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   list: SessionList,
-): Promise<readonly string[]> {
+): Promise<FoundIds> {
   // The newest requests do not tell what a session cost in the period.
   if (list.query.sort === "latest" && list.query.minPicoUsd === null) {
     const newest = await selectIds(trx, workspaceId, list, NEWEST_REQUESTS);
-    if (newest.ids.length > list.limit || newest.requests < NEWEST_REQUESTS) return newest.ids;
+    if (newest.ids.length > list.limit || newest.requests < NEWEST_REQUESTS) return newest;
   }
-  return (await selectIds(trx, workspaceId, list, null)).ids;
+  return await selectIds(trx, workspaceId, list, null);
 }
 
-/** Finds the sessions among the newest requests of a list, or among all, with the number of requests that were read. */
+/** Finds the sessions among the newest requests of a list, or among all. Those of unknown cost come last, if any fit. */
 async function selectIds(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   { from, to, query: { filters, minPicoUsd, sort }, limit }: SessionList,
   newest: number | null,
-): Promise<{ readonly ids: readonly string[]; readonly requests: number }> {
-  const { rows } = await sql<{ session_id: string; requests: string }>`
-    select session_id, sum(count(*)) over () as requests from (
-      select session_id, requested_at, latency_ms, cost_pico_usd, billing_mode, provider from requests
+): Promise<FoundIds> {
+  const isListed =
+    minPicoUsd === null
+      ? sql`true`
+      : sql`coalesce(greatest(${sql.raw(PARTS)}), 0) >= ${minPicoUsd.toString()}::numeric`;
+  const { rows } = await sql<{ session_id: string; is_listed: boolean; requests: string; unknown: string }>`
+    select session_id, ${isListed} as is_listed, sum(count(*)) over () as requests,
+      sum((not ${isListed})::integer) over () as unknown
+    from (
+      select session_id, requested_at, latency_ms, cost_pico_usd, billing_mode, provider, ${sql.raw(UNPRICED)} as is_unpriced
+      from requests
       where workspace_id = ${workspaceId}::uuid and session_id is not null
         and requested_at >= ${from}::timestamptz and requested_at < ${to}::timestamptz ${matchRequests(filters)}
       ${newest === null ? sql`` : sql`order by requested_at desc limit ${newest}::bigint`}
     ) as read
     group by session_id
-    ${minPicoUsd === null ? sql`` : sql`having greatest(${sql.raw(PARTS)}) >= ${minPicoUsd.toString()}::numeric`}
-    order by ${sql.raw(ORDERS[sort])}, max(requested_at) desc, session_id limit ${limit + 1}::bigint`.execute(
+    ${minPicoUsd === null ? sql`` : sql`having ${isListed} or bool_or(is_unpriced)`}
+    order by is_listed desc, ${sql.raw(ORDERS[sort])}, max(requested_at) desc, session_id limit ${limit + 1}::bigint`.execute(
     trx,
   );
-  return { ids: rows.map(({ session_id }) => session_id), requests: Number(rows[0]?.requests ?? 0) };
+  return {
+    ids: rows.flatMap(({ session_id, is_listed }) => (is_listed ? [session_id] : [])),
+    requests: Number(rows[0]?.requests ?? 0),
+    unknownCosts: Number(rows[0]?.unknown ?? 0),
+  };
 }
 
 const billed = (modes: string) =>

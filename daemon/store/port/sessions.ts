@@ -30,6 +30,13 @@ export interface SessionSummary {
   readonly usage: ReportRow;
 }
 
+/** A list of sessions. */
+export interface SessionList {
+  readonly sessions: readonly SessionSummary[];
+  /** How many sessions the minimum cost leaves out although what they cost is not known. Without one: 0. */
+  readonly unknownCosts: number;
+}
+
 /** The result of looking a session up. `ambiguous` has some of the ids that begin with the text. */
 export type FoundSession =
   | { readonly kind: "found"; readonly sessionId: string }
@@ -39,9 +46,7 @@ export type FoundSession =
 /** The sessions of requests. */
 export interface SessionStore {
   /** Lists sessions in the order of the query, with `turn` between slices. */
-  list(query: SessionQuery, turn: Turn): Promise<SessionSummary[]>;
-  /** Counts the sessions that the minimum cost of a query leaves out although what they cost is not known. Without one: 0. */
-  countUnknownCosts(query: SessionQuery, turn: Turn): Promise<number>;
+  list(query: SessionQuery, turn: Turn): Promise<SessionList>;
   /** Finds a session by its id or a unique beginning of it, or by `last` for the one with the latest request. */
   find(text: string): FoundSession;
   /** Sums up a session. Not found: null. */

@@ -91,7 +91,7 @@ describeOnEngines("the sessions of a workspace", (engine) => {
       [BARE, LONG, OLD],
     );
     const { items } = await api("/sessions");
-    assert.deepEqual(JSON.parse(await read("/sessions?format=json")), { items });
+    assert.deepEqual(JSON.parse(await read("/sessions?format=json")), { items, unknown_cost_sessions: 0 });
     const { requests } = await api(`/sessions/${LONG}`);
     assert.deepEqual(JSON.parse(await read(`/sessions/${LONG}?format=json`)), { items: requests });
     assert.equal((await read(`/sessions/${LONG}?format=csv`)).trim().split("\r\n").length, 4);
@@ -158,6 +158,15 @@ describeOnEngines("the sessions of a workspace", (engine) => {
     assert.doesNotMatch(page, /may cost more/);
     const unknown = await read("/sessions?min_cost=1000.00");
     assert.match(unknown, /2 sessions may cost more: calls have no known price\. They are left out\./);
+    for (const [query, count] of [
+      ["min_cost=1000", 2],
+      [`min_cost=${usd(BigInt(spent))}&limit=1`, 2],
+      ["min_cost=1000&project=shop", 0],
+      ["limit=1", 0],
+    ] as const)
+      assert.equal((await api(`/sessions?${query}`)).unknown_cost_sessions, count, query);
+    const file = JSON.parse(await read("/sessions?format=json&min_cost=1000"));
+    assert.deepEqual(file, { items: [], unknown_cost_sessions: 2 });
     assert.match(page, /curl[^<]*limit=100&amp;project=shop&amp;min_cost=1000&#39;/);
     assert.match(
       await read("/sessions?form=1&min_cost=&project=&model=&unknown=project"),

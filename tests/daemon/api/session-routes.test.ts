@@ -39,7 +39,10 @@ describe("GET /v1/sessions", () => {
         ]),
         [["s 1", 2, "7"]],
       );
-      assert.deepEqual(await (await ask("/sessions?project=apollo&format=json")).json(), { items });
+      assert.deepEqual(await (await ask("/sessions?project=apollo&format=json")).json(), {
+        items,
+        unknown_cost_sessions: 0,
+      });
       assert.match(page, /meter sessions --from 2026-04-13T\S+ --to 2026-05-12T\S+ --filter project=apollo/);
       const one = await (await ask("/sessions/s%201")).text();
       const { tree } = await jsonOf(await ask(curlPath(one)));
@@ -91,7 +94,7 @@ describe("GET /v1/sessions", () => {
       assert.match(await (await ask("/sessions?min_cost=much&person=ann")).text(), /“min_cost” is left out/);
     }));
 
-  it("says on the page how many sessions a minimum cost leaves out because it is not known", async () => {
+  it("says how many sessions a minimum cost leaves out because it is not known", async () => {
     const rig = await openApi();
     try {
       rig.store.records.insert([
@@ -104,6 +107,18 @@ describe("GET /v1/sessions", () => {
       assert.doesNotMatch(await (await rig.ask("/sessions")).text(), /may cost more/);
       const none = await (await rig.ask("/sessions?min_cost=1000")).text();
       assert.match(none, /No session cost \$1,000\.00 or more[\s\S]*1 session may cost more/);
+      for (const path of ["/v1/sessions?from=2026-01-01&", "/sessions?"])
+        for (const [query, count] of [
+          ["min_cost=0.000000000007", 1],
+          ["min_cost=1000", 1],
+          ["project=none&min_cost=1", 0],
+          ["", 0],
+        ] as const) {
+          const { unknown_cost_sessions } = await jsonOf(await rig.ask(`${path}${query}&format=json`));
+          assert.equal(unknown_cost_sessions, count, query);
+          const csv = await rig.ask(`${path}${query}&format=csv`);
+          assert.equal(csv.headers.get("x-unknown-cost-sessions"), `${count}`, query);
+        }
     } finally {
       rig.close();
     }

@@ -47,9 +47,6 @@ const brokenNewest = ({ reports }: Store) => ({ store: { reports: { ...reports, 
 const brokenOrigins = ({ origins }: Store) => ({ store: { origins: { ...origins, list: fail } } });
 const brokenCalls = ({ sessions }: Store) => ({ store: { sessions: { ...sessions, requests: fail } } });
 const brokenSessions = ({ sessions }: Store) => ({ store: { sessions: { ...sessions, list: fail } } });
-const brokenCosts = ({ sessions }: Store) => ({
-  store: { sessions: { ...sessions, countUnknownCosts: fail } },
-});
 const brokenRecords = ({ records }: Store) => ({ store: { records: { ...records, get: fail, list: fail } } });
 const brokenUsage = ({ reports }: Store) => ({ store: { reports: { ...reports, readUsage: fail } } });
 const brokenBudgets = (): Broken => ({
@@ -89,13 +86,6 @@ describe("a part of a local page that can't be read", () => {
     ["/requests/:id", "requests with the same prompt", brokenPrompts, UNREAD_FACT, /Tokens as the provider/],
     ["/sessions", "coverage", brokenCoverage, NO_COVERAGE, /1 session[\s\S]*apollo/],
     ["/sessions", "menus of filters", brokenMenus, AT("menus of filters"), /1 session[\s\S]*apollo/],
-    [
-      "/sessions?min_cost=0.0001",
-      "sessions of unknown cost",
-      brokenCosts,
-      AT("sessions of unknown cost"),
-      /1 session[\s\S]*apollo/,
-    ],
     ["/sessions/:session", "requests of the session", brokenCalls, AT("requests of the session"), /Length/],
     ["/limits", "limits", brokenLimits, AT("limits"), /meter budget set/],
     ["/limits", "budgets", brokenBudgets, AT("budgets"), /No limits seen yet/],

@@ -29,7 +29,7 @@ const call = (sessionId: string | null, minutes: number, more: Partial<RequestRe
   });
 
 const listed = async (store: Store, query: Partial<SessionQuery> = {}) =>
-  (await store.sessions.list({ ...ALL, ...query }, turn)).map(({ sessionId }) => sessionId);
+  (await store.sessions.list({ ...ALL, ...query }, turn)).sessions.map(({ sessionId }) => sessionId);
 
 describe("sessions.list()", () => {
   it("sums each session, the latest first", () =>
@@ -42,7 +42,7 @@ describe("sessions.list()", () => {
         call("a", 9, { agentId: "y", errorClass: "rate_limit", costPicoUsd: null }),
         call("a", 8, { agentId: "x", recordSource: "logs" }),
       ]);
-      const [a, b, ...rest] = await store.sessions.list(ALL, turn);
+      const [a, b, ...rest] = (await store.sessions.list(ALL, turn)).sessions;
       assert.deepEqual(rest, []);
       assert.deepEqual(
         [a?.sessionId, a?.source, a?.project, a?.client, a?.clientVersion, a?.branch, a?.agents],
@@ -193,8 +193,8 @@ describe("sessions.list()", () => {
         call("half", 3, { billingMode: "metered", costPicoUsd: 600n }),
         call("failed", 4, { ...unknown, errorClass: "rate_limit", tokens: NO_TOKENS }),
       ]);
-      const counted = (query: Partial<SessionQuery>) =>
-        store.sessions.countUnknownCosts({ ...ALL, ...query }, turn);
+      const counted = async (query: Partial<SessionQuery>) =>
+        (await store.sessions.list({ ...ALL, ...query }, turn)).unknownCosts;
       assert.equal(await counted({}), 0);
       assert.equal(await counted({ minPicoUsd: 601n }), 2);
       assert.equal(await counted({ minPicoUsd: 600n }), 1);

@@ -107,6 +107,12 @@ describe("meter sessions", () => {
     const unknown = "1 session may cost more: a call has no known price. It is left out.\n";
     assert.ok((await run(["sessions", "--min-cost", "5"])).stdout.endsWith(`No sessions.\n${unknown}`));
     assert.ok(!(await run(["sessions", "--min-cost", "0.0049"])).stdout.includes("left out"));
+    const json = await run(["sessions", "--min-cost", "5", "--json"]);
+    assert.deepEqual(JSON.parse(json.stdout), { items: [], unknown_cost_sessions: 1 });
+    const csv = await run(["sessions", "--min-cost", "5", "--csv"]);
+    assert.equal(csv.stdout.trim().split("\r\n").length, 1);
+    assert.equal(csv.stderr, `meter: ${unknown}`);
+    assert.equal((await run(["sessions", "--csv"])).stderr, "");
     for (const [words, message] of [
       [["--filter", "branch"], /Invalid value for --filter: branch\. Expected: <key>=<value>/],
       [["--filter", "colour=red"], /Invalid value for --filter: colour=red/],
