@@ -2,12 +2,14 @@ import { listPrices, nameOf } from "../core/pricing/list-prices.ts";
 import { formatPicoUsd, formatRateText } from "../core/pricing/money.ts";
 import type { PriceBook } from "../core/pricing/price-book.ts";
 import type { RateRow } from "../core/pricing/rates.ts";
+import { UNSUPPORTED_KEYS } from "../core/pricing/savings/answer-savings.ts";
 import type { ModelComparison } from "../core/pricing/savings/other-model.ts";
 import { TOKEN_SUMS, usageCsv } from "../core/pricing/view/usage-export.ts";
 import { DEFAULT_USAGE_QUERY, printUsageQuery, type UsageQuery } from "../core/pricing/view/usage-query.ts";
 import { parseSums, sumOf, sumsJson } from "../core/pricing/view/usage-sums.ts";
+import { addQueries } from "../core/values/text/query-string.ts";
 import type { Millis } from "../core/values/time.ts";
-import type { ModelComparisonAnswer } from "../core/wire/model-comparison.ts";
+import type { ListedModelsAnswer, ModelComparisonAnswer } from "../core/wire/model-comparison.ts";
 import type { UsageAnswer } from "../core/wire/usage.ts";
 import { type Columns, formatColumns } from "./page-file.ts";
 import type { UsageView } from "./usage-view.ts";
@@ -40,32 +42,16 @@ interface ModelsExport {
  * the page lists.
  */
 export function modelsFile({ book, now }: Prices, { own }: Pick<UsageView, "own">): ModelsExport {
-  const { models, q = "", as } = own;
-  if (models === "unused") {
-    const list = (usage: UsageAnswer) =>
-      listPrices(book, {
-        text: q,
-        at: now,
-        limit: MAX_UNUSED,
-        isLeftOut: createIsUsed(findModelLines(usage, book, now)),
-      });
+  const { models, q, as } = own;
+  if (models === "unused")
     return {
-      csv: (usage) =>
-        formatColumns(
-          RATES,
-          list(usage).models.map(({ row }) => row),
-        ),
-      json: (usage) => {
-        const { models: items, more } = list(usage);
-        return { models: items.map(({ row }) => rateJson(row)), more };
-      },
+      csv: (usage) => formatColumns(RATES, listUnused(usage, { book, now }, q).rows),
+      json: (usage) => listedModels(usage, { book, now }, own),
     };
-  }
   const row = findOtherModel(as, book, now);
   if (row === null) {
     if (showsAllUsed(own)) return {};
-    const cut = (usage: UsageAnswer) =>
-      keepLines(usage, findShownLines(findModelLines(usage, book, now), own));
+    const cut = (usage: UsageAnswer) => keepShown(usage, { book, now }, own);
     return { csv: (usage) => usageCsv(cut(usage)), json: cut };
   }
   return {
@@ -79,8 +65,21 @@ export function modelsFile({ book, now }: Prices, { own }: Pick<UsageView, "own"
   };
 }
 
-/** Returns the part of an answer that some lines have, with its sums. */
-function keepLines(usage: UsageAnswer, lines: readonly ModelLine[]): UsageAnswer {
+/** Returns the models that the page lists of an answer: its part with their sums, or the rates of those that were not used. */
+export function listedModels(usage: UsageAnswer, prices: Prices, own: UsageView["own"]): ListedModelsAnswer {
+  if (own.models !== "unused") return showsAllUsed(own) ? usage : keepShown(usage, prices, own);
+  const { rows, more } = listUnused(usage, prices, own.q);
+  return { models: rows.map(rateJson), more };
+}
+
+function listUnused(usage: UsageAnswer, { book, now }: Prices, text = "") {
+  const isLeftOut = createIsUsed(findModelLines(usage, book, now));
+  const { models, more } = listPrices(book, { text, at: now, limit: MAX_UNUSED, isLeftOut });
+  return { rows: models.map(({ row }) => row), more };
+}
+
+function keepShown(usage: UsageAnswer, { book, now }: Prices, own: UsageView["own"]): UsageAnswer {
+  const lines = findShownLines(findModelLines(usage, book, now), own);
   const nameOfPair = (provider: string, model: string) => JSON.stringify([provider, model]);
   const kept = new Set(
     lines.flatMap(({ provider, versions }) => versions.map((model) => nameOfPair(provider, model))),
@@ -96,19 +95,23 @@ function keepLines(usage: UsageAnswer, lines: readonly ModelLine[]): UsageAnswer
   return { ...usage, rows, totals: sum(rows) };
 }
 
-/** Returns the usage query whose answer is compared with another model. */
-export const comparedQuery = ({ period, tz, filters }: UsageQuery): UsageQuery => ({
+/** The keys of a usage query that lists and comparisons of models don't have. */
+export const NO_MODEL_KEYS: readonly string[] = [...UNSUPPORTED_KEYS, "bucket"];
+
+/** Returns the usage query by model of the period, zone and filters of a query. */
+export const modelsQuery = ({ period, tz, filters }: UsageQuery): UsageQuery => ({
   ...DEFAULT_USAGE_QUERY,
   ...MODELS_VIEW.defaults,
   ...{ period, tz, filters },
 });
 
-/** Prints a comparison as the query string of a URL. */
-export const printComparison = ({ period, tz, filters }: UsageQuery, as: string): string =>
-  `${new URLSearchParams([
-    ...new URLSearchParams(printUsageQuery({ ...DEFAULT_USAGE_QUERY, period, tz, filters })),
-    ["as", as],
-  ])}`;
+/** Returns the path of the API that answers with the page's models or, with `as`, with their comparison with another model. */
+export const modelsPath = ({ period, tz, filters }: UsageQuery, own: UsageView["own"]): string =>
+  addQueries(
+    `/usage/${own.as === undefined ? "models" : "comparison"}`,
+    printUsageQuery({ ...DEFAULT_USAGE_QUERY, period, tz, filters }),
+    new URLSearchParams(own).toString(),
+  );
 
 /** Converts what the usage by model would have cost at the rates of another model to JSON. */
 export function comparisonJson(usage: UsageAnswer, prices: Prices, row: RateRow): ModelComparisonAnswer {

@@ -15,7 +15,7 @@ import type { UsageAnswer } from "../core/wire/usage.ts";
 import { formatShortUsd } from "./formats.ts";
 import type { FramedPage } from "./frame.ts";
 import type { Html } from "./html.ts";
-import { modelsFile, printComparison } from "./models-file.ts";
+import { modelsFile, modelsPath } from "./models-file.ts";
 import { createPageFile, type FileFormat, fileFormatOf, type PageFile } from "./page-file.ts";
 import { UNREAD, UNREAD_COVERAGE } from "./page-parts.ts";
 import { pageHref } from "./page-place.ts";
@@ -273,17 +273,18 @@ async function showExplore(host: UsageHost, parameters: URLSearchParams): Promis
 async function showModels(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
   const view = await viewOf(host, MODELS_VIEW, parameters);
   const query: UsageQuery = { ...view.query, by: "model", thenBy: "provider" };
-  const { as } = view.own;
+  const { as, ...list } = view.own;
   const { now } = host;
   const result = await host.readUsage(query);
   // The file of the usage itself has no prices.
   const isPriced = fileFormatOf(parameters) === null || !showsAllUsed(view.own) || as !== undefined;
   const book = isPriced ? await host.prices() : null;
   const isCompared = as !== undefined && book !== null && findOtherModel(as, book, now) !== null;
+  const shown = isCompared && list.models !== "unused" ? { as } : list;
   const exported = {
     ...USAGE,
     ...(book !== null && modelsFile({ book, now }, view)),
-    ...(isCompared && { address: () => `/usage/comparison?${printComparison(query, as)}` }),
+    ...(Object.keys(shown).length > 0 && { address: () => modelsPath(query, shown) }),
   };
   return await toPage(host, view, parameters, result, exported, async (usage) => ({
     heading: "Models and prices",

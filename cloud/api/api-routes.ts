@@ -35,7 +35,12 @@ import {
   limitsUploadSchema,
 } from "../../core/wire/limit-readings.ts";
 import { BATCH_MAX_BYTES, batchRequestSchema, batchResponseSchema } from "../../core/wire/metadata-batch.ts";
-import { comparisonQuerySchema, modelComparisonSchema } from "../../core/wire/model-comparison.ts";
+import {
+  comparisonQuerySchema,
+  listedModelsSchema,
+  modelComparisonSchema,
+  modelsQuerySchema,
+} from "../../core/wire/model-comparison.ts";
 import { workspaceNowSchema } from "../../core/wire/now.ts";
 import {
   pairingDecisionSchema,
@@ -284,6 +289,15 @@ export const API_ROUTES = {
     inputReadBy: "handler",
     query: usageValuesQuerySchema,
     answers: { 200: usageValuesSchema },
+  },
+  "GET /v1/workspaces/:ws/usage/models": {
+    summary:
+      "List the models of a period: those that were used, those of them without a price, or others with a price (`models`), with a part of their name (`q`); takes the period, the zone and the filters of usage",
+    caller: "person",
+    workspace: {},
+    inputReadBy: "handler",
+    query: modelsQuerySchema,
+    answers: { 200: listedModelsSchema },
   },
   "GET /v1/workspaces/:ws/usage/comparison": {
     summary:

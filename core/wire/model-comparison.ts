@@ -1,15 +1,14 @@
 import * as v from "valibot";
 import { count, instant, maybe } from "./fields.ts";
-import { usageSumsSchema } from "./usage.ts";
+import { usageAnswerSchema, usageSumsSchema } from "./usage.ts";
 
 const text = v.string();
 const amount = v.pipe(v.string(), v.regex(/^-?\d+$/, "must be a whole number of pico-USD"));
 
 const parameter = maybe(text);
 
-/** The parameters of `GET …/usage/comparison`: the model (`anthropic/claude-sonnet-4-5`), and the period, zone and filters of a usage query. */
-export const comparisonQuerySchema = v.object({
-  as: text,
+/** The period, zone and filters of a usage query. */
+const selectionSchema = v.object({
   period: parameter,
   from: parameter,
   to: parameter,
@@ -21,25 +20,47 @@ export const comparisonQuerySchema = v.object({
   person: parameter,
 });
 
+/** The parameters of `GET …/usage/comparison`: the model (`anthropic/claude-sonnet-4-5`), and which usage is compared. */
+export const comparisonQuerySchema = v.object({ as: text, ...selectionSchema.entries });
+
+/** The parameters of `GET …/usage/models`: which models are listed (`used`, `unpriced` or `unused`), a part of their name, and of which usage. */
+export const modelsQuerySchema = v.object({ models: parameter, q: parameter, ...selectionSchema.entries });
+
+/** The rates of a model in USD per million tokens, where they come from, and since when they apply. */
+const rateSchema = v.object({
+  provider: text,
+  model: text,
+  input: maybe(text),
+  cache_read: maybe(text),
+  cache_write: maybe(text),
+  cache_write_1h: maybe(text),
+  output: maybe(text),
+  source: text,
+  stated_on: maybe(text),
+  since: maybe(text),
+});
+
+/** Models that have a price and were not used in a period. */
+const unusedModelsSchema = v.object({
+  models: v.array(rateSchema),
+  /** Whether there are more. */
+  more: v.boolean(),
+});
+
+/** The response of `GET …/usage/models`: the usage of the models, by model, then by provider; of unused ones their rates. */
+export const listedModelsSchema = v.union([usageAnswerSchema, unusedModelsSchema]);
+
+/** The models of a period. */
+export type ListedModelsAnswer = v.InferOutput<typeof listedModelsSchema>;
+
 /** The response of `GET …/usage/comparison`: what the models of a period would have cost at the rates of another model. An estimate. */
 export const modelComparisonSchema = v.object({
   /** The usage query that was compared. */
   query: text,
   tz: text,
   period: v.object({ from: instant, to: instant, label: text }),
-  /** The other model with its rates in USD per million tokens, where they come from, and since when they apply. */
-  as: v.object({
-    provider: text,
-    model: text,
-    input: maybe(text),
-    cache_read: maybe(text),
-    cache_write: maybe(text),
-    cache_write_1h: maybe(text),
-    output: maybe(text),
-    source: text,
-    stated_on: maybe(text),
-    since: maybe(text),
-  }),
+  /** The other model. */
+  as: rateSchema,
   models: v.array(
     v.object({
       provider: text,

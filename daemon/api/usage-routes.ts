@@ -3,9 +3,14 @@ import { UNSUPPORTED_KEYS } from "../../core/pricing/savings/answer-savings.ts";
 import { usageCsv, usageMarkdown } from "../../core/pricing/view/usage-export.ts";
 import { parseUsageQuery, type UsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { USAGE_DIMENSIONS } from "../../core/wire/usage.ts";
-import { comparedQuery, comparisonJson } from "../../pages/models-file.ts";
+import { comparisonJson, listedModels, modelsQuery, NO_MODEL_KEYS } from "../../pages/models-file.ts";
 import type { UsageResult } from "../../pages/usage-host.ts";
-import { EXPECTED_MODEL, findOtherModel } from "../../pages/views/model-lines.ts";
+import {
+  EXPECTED_CHOICE,
+  EXPECTED_MODEL,
+  findOtherModel,
+  readModelsChoice,
+} from "../../pages/views/model-lines.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { problem } from "./problem.ts";
 import { readSavingsAnswer, readUsageAnswer, readUsageForecast, readUsageValues } from "./read-usage.ts";
@@ -21,6 +26,7 @@ export function createUsageRoutes(ports: ApiPorts): Hono {
   const routes = new Hono();
   routes.get("/", (context) => getUsage(ports, context));
   routes.get("/values", (context) => getValues(ports, context));
+  routes.get("/models", (context) => getModels(ports, context));
   routes.get("/comparison", (context) => getComparison(ports, context));
   routes.get("/forecast", (context) => getForecast(ports, context));
   return routes;
@@ -78,17 +84,34 @@ async function getValues(ports: ApiPorts, context: Context): Promise<Response> {
   return json(context, await readUsageValues(ports, query, dimension, text));
 }
 
-/** Answers with what the period's models would have cost on another one. It uses the period, the zone and the filters of the query. */
-async function getComparison(ports: ApiPorts, context: Context): Promise<Response> {
-  const query = readQuery(context, "as");
-  if (query instanceof Response) return query;
-  const unused = [...UNSUPPORTED_KEYS, "bucket"].find((key) => context.req.query(key) !== undefined);
+/** Parses the period, the zone and the filters of a query by model. */
+function readModelsQuery(context: Context, ...otherKeys: readonly string[]): UsageQuery | Response {
+  const query = readQuery(context, ...otherKeys);
+  const unused = NO_MODEL_KEYS.find((key) => context.req.query(key) !== undefined);
   if (unused !== undefined)
     return refuse(context, { code: "invalid_query", detail: `${unused}: There is no such parameter.` });
+  return query instanceof Response ? query : modelsQuery(query);
+}
+
+/** Answers with the period's models, as the page lists them. */
+async function getModels(ports: ApiPorts, context: Context): Promise<Response> {
+  const query = readModelsQuery(context, "models", "q");
+  if (query instanceof Response) return query;
+  const own = readModelsChoice(context.req.query());
+  if (own === null) return refuse(context, { code: "invalid_query", detail: `models: ${EXPECTED_CHOICE}` });
+  const result = await readUsageAnswer(ports, query);
+  const prices = { book: ports.prices(), now: ports.clock.now() };
+  return result.ok ? context.json(listedModels(result.value, prices, own)) : refuse(context, result);
+}
+
+/** Answers with what the period's models would have cost on another one. It uses the period, the zone and the filters of the query. */
+async function getComparison(ports: ApiPorts, context: Context): Promise<Response> {
+  const query = readModelsQuery(context, "as");
+  if (query instanceof Response) return query;
   const prices = { book: ports.prices(), now: ports.clock.now() };
   const row = findOtherModel(context.req.query("as"), prices.book, prices.now);
   if (row === null) return refuse(context, { code: "invalid_query", detail: `as: ${EXPECTED_MODEL}` });
-  const result = await readUsageAnswer(ports, comparedQuery(query));
+  const result = await readUsageAnswer(ports, query);
   return result.ok ? context.json(comparisonJson(result.value, prices, row)) : refuse(context, result);
 }
 

@@ -8,10 +8,13 @@ import type { Millis } from "../../core/values/time.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import type { UsageView, UsageViewSpec } from "../usage-view.ts";
 
+/** Which models are listed. */
+const CHOICES = ["used", "unused", "unpriced"];
+
 export const MODELS_VIEW: UsageViewSpec = {
   path: "/models",
   defaults: { by: "model", thenBy: "provider", top: 1_000, compare: "none", bucket: "none" },
-  own: { models: ["used", "unused", "unpriced"] },
+  own: { models: CHOICES },
   texts: ["q", "as"],
 };
 
@@ -57,6 +60,16 @@ const isUnpriced = ({ row, sums }: ModelLine): boolean => row === null || sums.u
 /** Whether the page's menu and search show all used models. */
 export const showsAllUsed = ({ models = "used", q = "" }: UsageView["own"]): boolean =>
   models === "used" && q.trim() === "";
+
+/** Reads which models are listed from the parameters of an address: null if there is no such list. */
+export const readModelsChoice = ({
+  models = "used",
+  q = "",
+}: Readonly<Record<string, string>>): UsageView["own"] | null =>
+  CHOICES.includes(models) ? { models, q } : null;
+
+/** What the choice must be. */
+export const EXPECTED_CHOICE = `Expected ${CHOICES.join(", ")}.`;
 
 /** Returns the lines of used models that the page's menu and search leave. */
 export const findShownLines = (

@@ -7,7 +7,7 @@ import { DAY_MS } from "../../../core/values/time.ts";
 import { formatInstant } from "../../../core/wire/instant.ts";
 import type { UsageDimension } from "../../../core/wire/usage.ts";
 import { readUsageAnswer } from "../../../daemon/api/read-usage.ts";
-import { comparedQuery, comparisonJson, modelsFile } from "../../../pages/models-file.ts";
+import { comparisonJson, modelsFile, modelsQuery } from "../../../pages/models-file.ts";
 import { compareLines, describeComparison, listLimits } from "../../../pages/views/model-comparison.ts";
 import { EXPECTED_MODEL, findModelLines, findOtherModel } from "../../../pages/views/model-lines.ts";
 import { withStore } from "../../home/open-store.ts";
@@ -31,7 +31,7 @@ export interface ComparisonOptions extends Omit<PrintReportOptions, "by"> {
 export async function printComparison(context: CommandContext, options: ComparisonOptions): Promise<void> {
   if (options.json && options.csv) throw new UsageError("--json and --csv can't be combined.");
   const now = Date.now();
-  const query = comparedQuery(toQuery(options, now));
+  const query = modelsQuery(toQuery(options, now));
   const { config } = await readConfig(context.home, context.env);
   await withStore(context.home, { readOnly: true }, async (store) => {
     const prices = { book: openPriceBook(config, store.rates), now };

@@ -3,8 +3,13 @@ import { UNSUPPORTED_KEYS } from "../../../core/pricing/savings/answer-savings.t
 import { usageCsv, usageMarkdown } from "../../../core/pricing/view/usage-export.ts";
 import { parseUsageQuery, type UsageQuery } from "../../../core/pricing/view/usage-query.ts";
 import { USAGE_DIMENSIONS } from "../../../core/wire/usage.ts";
-import { comparedQuery, comparisonJson } from "../../../pages/models-file.ts";
-import { EXPECTED_MODEL, findOtherModel } from "../../../pages/views/model-lines.ts";
+import { comparisonJson, listedModels, modelsQuery, NO_MODEL_KEYS } from "../../../pages/models-file.ts";
+import {
+  EXPECTED_CHOICE,
+  EXPECTED_MODEL,
+  findOtherModel,
+  readModelsChoice,
+} from "../../../pages/views/model-lines.ts";
 import { problem } from "../../http/problem.ts";
 import type { OrRefusal } from "../../http/read-payload.ts";
 import { isCloudDimension } from "../../store/reads/usage-sources.ts";
@@ -50,16 +55,24 @@ export const usageHandlers = {
     return values.ok ? answer(200, values.value) : refuseQuery(values);
   },
 
-  "GET /v1/workspaces/:ws/usage/comparison": async ({ parts, workspace, context, answer }) => {
-    const query = readQuery(context, "as");
+  "GET /v1/workspaces/:ws/usage/models": async ({ parts, workspace, context, answer }) => {
+    const query = readModelsQuery(context, "models", "q");
     if (!query.ok) return query.refusal;
-    const unused = [...UNSUPPORTED_KEYS, "bucket"].find((key) => context.req.query(key) !== undefined);
-    if (unused !== undefined) return refuse(unused, "There is no such parameter.");
+    const own = readModelsChoice(context.req.query());
+    if (own === null) return refuse("models", EXPECTED_CHOICE);
+    const usage = await readUsageAnswer(parts, workspace, query.value);
+    const prices = { book: (await parts.rates.current()).book, now: parts.clock.now() };
+    return usage.ok ? answer(200, listedModels(usage.value, prices, own)) : refuseQuery(usage);
+  },
+
+  "GET /v1/workspaces/:ws/usage/comparison": async ({ parts, workspace, context, answer }) => {
+    const query = readModelsQuery(context, "as");
+    if (!query.ok) return query.refusal;
     const { book } = await parts.rates.current();
     const now = parts.clock.now();
     const row = findOtherModel(context.req.query("as"), book, now);
     if (row === null) return refuse("as", EXPECTED_MODEL);
-    const usage = await readUsageAnswer(parts, workspace, comparedQuery(query.value), "none");
+    const usage = await readUsageAnswer(parts, workspace, query.value, "none");
     return usage.ok ? answer(200, comparisonJson(usage.value, { book, now }, row)) : refuseQuery(usage);
   },
 
@@ -97,6 +110,14 @@ export function readUsageFilters(context: Context): OrRefusal<UsageQuery["filter
       "The cloud does not receive this dimension. Only the daemon knows it.",
     ),
   };
+}
+
+/** Parses the period, the zone and the filters of a query by model. */
+function readModelsQuery(context: Context, ...otherKeys: readonly string[]): OrRefusal<UsageQuery> {
+  const query = readQuery(context, ...otherKeys);
+  const unused = NO_MODEL_KEYS.find((key) => context.req.query(key) !== undefined);
+  if (unused !== undefined) return { ok: false, refusal: refuse(unused, "There is no such parameter.") };
+  return query.ok ? { ok: true, value: modelsQuery(query.value) } : query;
 }
 
 const refuseQuery = ({ code, detail, field }: Extract<CloudUsageResult<never>, { ok: false }>): Response =>

@@ -189,6 +189,11 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
     answer: 200,
   },
   "GET /v1/workspaces/:ws/savings": { ...member, send: ws("/savings?period=7d"), answer: 200 },
+  "GET /v1/workspaces/:ws/usage/models": {
+    ...member,
+    send: ws("/usage/models?models=unpriced"),
+    answer: 200,
+  },
   "GET /v1/workspaces/:ws/usage/comparison": {
     ...member,
     send: ws("/usage/comparison?as=anthropic/claude-sonnet-4-5"),

@@ -87,6 +87,33 @@ describeOnEngines("the files of pages", (engine) => {
       assert.equal((await rig.call("GET", `${path.split("?")[0]}${query}`, admin.token)).status, 422, query);
   });
 
+  it("has the models of a choice and a search as the API does, which the page names", async () => {
+    const path = `/v1/workspaces/${workspace.id}/usage/models`;
+    for (const query of [
+      "models=unpriced",
+      "q=claude",
+      "models=unpriced&q=none-such",
+      "models=unused&q=gpt-5",
+    ]) {
+      const answer = await json(rig.call("GET", `${path}?${query}&tz=UTC`, admin.token));
+      assert.deepEqual(await json(get(`/models?${query}&format=json`)), answer, query);
+      assert.ok(
+        (await read(`/models?${query}`)).includes(`${path}?${query.replaceAll("&", "&amp;")}`),
+        query,
+      );
+    }
+    const used = await json(
+      rig.call(
+        "GET",
+        `/v1/workspaces/${workspace.id}/usage?by=model&then=provider&top=1000&compare=none&bucket=none`,
+        admin.token,
+      ),
+    );
+    assert.deepEqual(await json(rig.call("GET", path, admin.token)), used);
+    for (const query of ["models=some", "by=project", "bucket=day", "period=8d"])
+      assert.equal((await rig.call("GET", `${path}?${query}`, admin.token)).status, 422, query);
+  });
+
   it("has a request as the API does, with the calculation of its cost and without its prompt", async () => {
     const { items } = await json(rig.call("GET", `/v1/workspaces/${workspace.id}/traces`, admin.token));
     const page = `/requests/${(items as { request_id: string }[])[0]?.request_id}`;

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type ModelComparisonAnswer, modelComparisonSchema } from "../../../core/wire/model-comparison.ts";
+import {
+  type ListedModelsAnswer,
+  listedModelsSchema,
+  type ModelComparisonAnswer,
+  modelComparisonSchema,
+} from "../../../core/wire/model-comparison.ts";
 import { parseWire } from "../../../core/wire/parse.ts";
 import {
   type UsageAnswer,
@@ -174,6 +179,38 @@ describe("GET /v1/usage/forecast", () => {
       assert.ok(BigInt(forecast.estimate?.expected ?? 0) >= 1_000n);
       const plan = await read<UsageForecast>(rig, `${path}&billing=plan&metric=plan_usage`);
       assert.deepEqual([plan.to_date, plan.days, plan.estimate], ["1000", 0, null]);
+    }));
+});
+
+describe("GET /v1/usage/models", () => {
+  it("lists the models of a choice and a search, as the page and its file do", () =>
+    withUsage(async (rig) => {
+      for (const query of [
+        ...["models=unpriced", "q=x", "models=used&q=none-such", "models=unused&q=gpt-5"],
+        "models=unpriced&q=y&period=7d&project=a",
+      ]) {
+        const answer = await read<ListedModelsAnswer>(rig, `/v1/usage/models?${query}`);
+        assert.deepEqual(parseWire(listedModelsSchema, answer), { ok: true, value: answer });
+        assert.deepEqual(await read(rig, `/models?${query}&format=json`), answer, query);
+        const page = await (await rig.ask(`/models?${query}`)).text();
+        const [, command = ""] = /data-copy="curl [^"]*?(\/v1\/[^"]*?)&#39;"/.exec(page) ?? [];
+        assert.deepEqual(await read(rig, command.replaceAll("&amp;", "&")), answer, query);
+      }
+      const found = await read<UsageAnswer>(rig, "/v1/usage/models?q=x");
+      assert.deepEqual(
+        found.rows.map(({ key }) => key),
+        ["x"],
+      );
+      assert.deepEqual(
+        await read(rig, "/v1/usage/models"),
+        await read(rig, "/v1/usage?by=model&then=provider&top=1000&compare=none&bucket=none"),
+      );
+    }));
+
+  it("refuses another choice, and what a list of models has not", () =>
+    withUsage(async (rig) => {
+      for (const query of ["models=some", "as=anthropic/claude-haiku-4-5", "by=project", "bucket=day"])
+        assert.equal((await rig.ask(`/v1/usage/models?${query}`)).status, 400, query);
     }));
 });
 
