@@ -9,10 +9,10 @@ import {
   type ReportLocation,
   reportLocations,
 } from "../../core/metering/agent-logs/log-locations.ts";
+import { formatBytes } from "../../core/values/text/format-bytes.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { CommandContext } from "../program/command-context.ts";
 import { confirm } from "../program/confirm.ts";
-import { formatBytes } from "../render/format-bytes.ts";
 
 /** Returns the folders in which agents write logs. */
 export const findLogLocations = (env: CommandContext["env"]): LogLocation[] => logLocations(placesOf(env));

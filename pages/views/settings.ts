@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { Setting, SettingGroup } from "../../core/operations/config/list-settings.ts";
-import { formatCount } from "../../core/values/text/format-count.ts";
+import { formatBytes } from "../../core/values/text/format-bytes.ts";
 import { quoteArgument } from "../../core/values/text/shell-words.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
@@ -34,7 +34,7 @@ export function renderSettings(
   const { configFile, storeFile, storeBytes, problem, groups } = answer;
   return html`${problem === null ? "" : html`<div class="notice bad" role="alert">${problem} Until it can be read, the daemon uses the settings that it started with, and sends nothing to the cloud.</div>`}
 <section class="panel" aria-labelledby="machine-title"><h2 id="machine-title">This machine</h2>
-<dl class="facts"><dt>Configuration</dt><dd><bdi>${configFile}</bdi></dd><dt>Database</dt><dd><bdi>${storeFile}</bdi>, ${formatCount(storeBytes)} bytes</dd><dt>Time zone of days</dt><dd>${zone}, that of the system</dd><dt>Cloud</dt><dd>${cloud}</dd></dl>
+<dl class="facts"><dt>Configuration</dt><dd><bdi>${configFile}</bdi></dd><dt>Database</dt><dd><bdi>${storeFile}</bdi>, ${formatBytes(storeBytes)}</dd><dt>Time zone of days</dt><dd>${zone}, that of the system</dd><dt>Cloud</dt><dd>${cloud}</dd></dl>
 <p class="quiet">This page changes nothing. Settings without a command are changed in config.toml. <code>meter doctor</code> checks the file.</p></section>
 ${groups.map(renderGroup)}
 ${renderBodyProjects(bodyProjects)}`;

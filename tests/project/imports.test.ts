@@ -33,7 +33,7 @@ const cliRooms: Record<string, readonly string[]> = {
   daemon: ["program", "home"],
   install: ["program", "home", "daemon"],
   cloud: ["program", "home", "daemon"],
-  records: ["render", "program", "home", "daemon"],
+  records: ["program", "home", "daemon"],
   commands: ["render", "program", "home", "daemon", "install", "cloud", "records"],
   "meter-cloud": ["render", "program"],
 };

@@ -1,8 +1,8 @@
+import { formatBytes } from "../../../core/values/text/format-bytes.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { forPrograms } from "../../render/for-programs.ts";
-import { formatBytes } from "../../render/format-bytes.ts";
 
 /** The options of `meter bodies stats`. */
 export interface ShowBodyStatsOptions {

@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import { formatBytes } from "../../render/format-bytes.ts";
+import { formatBytes } from "../../../core/values/text/format-bytes.ts";
 
 /** Shows the progress of an import. */
 export interface Progress {

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { Command, Option } from "clipanion";
+import { formatBytes } from "../../../core/values/text/format-bytes.ts";
 import { formatCount } from "../../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
-import { formatBytes } from "../../render/format-bytes.ts";
 import { CloudCommand } from "../cloud-command.ts";
 import { cloudExitCodes } from "../cloud-exit-codes.ts";
 import type { RestoreReport } from "../restore.ts";

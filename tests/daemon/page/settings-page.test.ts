@@ -32,7 +32,7 @@ describe("the local page of settings", () => {
     assert.match(preset, /<bdi>minimal<\/bdi>.*config\.toml.*meter cloud privacy set preset minimal/s);
     assert.doesNotMatch(preset, /at the next start/);
     assert.match(rowOf(text, "proxy.port"), /<bdi>8081<\/bdi>.*default/s);
-    assert.match(text, /\/home\/ann\/\.meter\/meter\.db<\/bdi>, 1,234,567 bytes/);
+    assert.match(text, /\/home\/ann\/\.meter\/meter\.db<\/bdi>, 1\.2 MiB/);
     assert.match(text, /<a href="\/settings" aria-current="page">Settings<\/a>/);
     // It changes nothing.
     assert.doesNotMatch(text, /<form|method="post"/);
