@@ -1,5 +1,6 @@
 import { html } from "hono/html";
 import type { PriceBook } from "../core/pricing/price-book.ts";
+import { compareUsage } from "../core/pricing/view/compare-usage.ts";
 import { DEFAULT_USAGE_QUERY, MAX_USAGE_TOP, type UsageQuery } from "../core/pricing/view/usage-query.ts";
 import { findZone, monthOf, type ZoneCalendar } from "../core/values/zone.ts";
 import { parseCalendarDate } from "../core/wire/instant.ts";
@@ -9,6 +10,7 @@ import type { Html } from "./html.ts";
 import { pageHref } from "./page-place.ts";
 import { renderState } from "./states.ts";
 import type { UsageHost, UsageResult } from "./usage-host.ts";
+import { linksOf } from "./usage-pages.ts";
 import { renderStatement, type Statement, type StatementRate, statementContent } from "./views/statement.ts";
 
 /** The path of the latest statement. That of a month is below it. */
@@ -105,35 +107,66 @@ async function readStatement(
   first: string,
   current: string,
 ): Promise<UsageResult<Statement>> {
-  const next = monthOf(first, 1);
-  const query: UsageQuery = {
-    ...DEFAULT_USAGE_QUERY,
-    period: { from: first, to: next },
-    compare: "none",
-    tz: zone,
-    top: MAX_USAGE_TOP,
-  };
-  const usage = await host.readUsage({ ...query, by: "project", thenBy: "model", bucket: "day" });
-  if (!usage.ok) return usage;
-  const people = hasPeople ? await host.readUsage({ ...query, by: "person", bucket: "none" }) : null;
-  if (people !== null && !people.ok) return people;
-  const models = await host.readUsage({ ...query, by: "model", thenBy: "provider", bucket: "none" });
-  if (!models.ok) return models;
-  const at = Math.min(calendar.startOf(next) - 1, host.now);
+  const isComplete = first < current;
+  const read = await readMonth(host, zone, first, hasPeople, "day");
+  if (!read.ok) return read;
+  // A month that has not ended would be compared with a longer time.
+  const before = isComplete ? await readMonth(host, zone, monthOf(first, -1), hasPeople, "none") : null;
+  const at = Math.min(calendar.startOf(monthOf(first, 1)) - 1, host.now);
   return {
     ok: true,
     value: {
       month: first.slice(0, 7),
       title: nameMonth(first),
+      titleBefore: nameMonth(monthOf(first, -1)),
       subject,
-      usage: usage.value,
-      models: models.value,
-      people: people?.value ?? null,
-      rates: listRates(models.value, await host.prices(), at),
-      isComplete: first < current,
+      ...(before?.ok === true && isWhole(before.value)
+        ? compareMonths(read.value, before.value)
+        : read.value),
+      rates: listRates(read.value.models, await host.prices(), at),
+      isComplete,
+      links: linksOf(host, { period: periodOf(first) }),
     },
   };
 }
+
+const periodOf = (first: string) => ({ from: first, to: monthOf(first, 1) });
+
+/** The sums of a month. */
+type Month = Pick<Statement, "usage" | "models" | "people">;
+
+async function readMonth(
+  host: UsageHost,
+  tz: string,
+  first: string,
+  hasPeople: boolean,
+  bucket: "day" | "none",
+): Promise<UsageResult<Month>> {
+  const query: UsageQuery = {
+    ...DEFAULT_USAGE_QUERY,
+    period: periodOf(first),
+    compare: "none",
+    tz,
+    top: MAX_USAGE_TOP,
+    bucket: "none",
+  };
+  const usage = await host.readUsage({ ...query, by: "project", thenBy: "model", bucket });
+  if (!usage.ok) return usage;
+  const people = hasPeople ? await host.readUsage({ ...query, by: "person" }) : null;
+  if (people !== null && !people.ok) return people;
+  const models = await host.readUsage({ ...query, by: "model", thenBy: "provider" });
+  if (!models.ok) return models;
+  return { ok: true, value: { usage: usage.value, models: models.value, people: people?.value ?? null } };
+}
+
+/** Whether all requests of a month can still be read. */
+const isWhole = ({ usage: { caveats } }: Month): boolean => caveats.every(({ kind }) => kind !== "clamped");
+
+const compareMonths = ({ usage, models, people }: Month, before: Month): Month => ({
+  usage: compareUsage(usage, before.usage),
+  models: compareUsage(models, before.models),
+  people: people === null || before.people === null ? people : compareUsage(people, before.people),
+});
 
 /** Lists the sources of the rates of an answer's models at a time. A model without a rate is left out. */
 function listRates({ rows }: UsageAnswer, book: PriceBook, at: number): readonly StatementRate[] {

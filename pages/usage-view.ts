@@ -287,9 +287,14 @@ export interface RowLinks extends CaveatLinks {
 }
 
 /** Renders what a reader of the totals must know, each with the rows behind it. */
-export function renderCaveats({ caveats }: Pick<UsageAnswer, "caveats">, links: CaveatLinks): Html | "" {
-  if (caveats.length === 0) return "";
-  const lines = caveats.map(({ kind, sentence, query }) => {
+export const renderCaveats = (answer: Pick<UsageAnswer, "caveats">, links: CaveatLinks): Html | "" =>
+  answer.caveats.length === 0
+    ? ""
+    : html`<div class="notice" role="note"><ul>${renderCaveatItems(answer, links)}</ul></div>`;
+
+/** Renders caveats as the items of a list. */
+export const renderCaveatItems = ({ caveats }: Pick<UsageAnswer, "caveats">, links: CaveatLinks): Html[] =>
+  caveats.map(({ kind, sentence, query }) => {
     const href =
       query !== null
         ? links.requests(query)
@@ -298,5 +303,3 @@ export function renderCaveats({ caveats }: Pick<UsageAnswer, "caveats">, links: 
           : null;
     return html`<li>${sentence}${href === null ? "" : html` <a href="${href}">Show</a>`}</li>`;
   });
-  return html`<div class="notice" role="note"><ul>${lines}</ul></div>`;
-}

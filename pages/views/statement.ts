@@ -4,12 +4,12 @@ import { parseSums } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { renderBars } from "../chart/bars.ts";
-import { describeCoverageFigure, describeGap } from "../coverage-figure.ts";
-import { renderUsd } from "../figures.ts";
-import { formatPermille, formatShortUsd, shortenDate } from "../formats.ts";
+import { describeCoverageFigure, describeGap, renderCoverageValue } from "../coverage-figure.ts";
+import { formatChange, renderUsd } from "../figures.ts";
+import { formatShortUsd, shortenDate } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
-import { renderSum } from "../usage-view.ts";
+import { type CaveatLinks, renderCaveatItems, renderSum } from "../usage-view.ts";
 import { COST_SERIES } from "./now.ts";
 
 /** Where the price of a model came from. */
@@ -28,26 +28,30 @@ export interface Statement {
   readonly month: string;
   /** The month in words. */
   readonly title: string;
+  /** The month before in words. */
+  readonly titleBefore: string;
   /** The workspace or the machine. */
   readonly subject: string;
-  /** By project, then by model, with the days of the month as buckets. */
+  /** By project, then by model, with the days of the month as buckets. Compared with the month before if both can be read whole. */
   readonly usage: UsageAnswer;
-  /** By model, then by provider. */
+  /** By model, then by provider, compared as well. */
   readonly models: UsageAnswer;
-  /** By person; null on a machine. */
+  /** By person, compared as well; null on a machine. */
   readonly people: UsageAnswer | null;
   /** The sources of the rates of the month's models. */
   readonly rates: readonly StatementRate[];
   /** Whether the month has ended. */
   readonly isComplete: boolean;
+  readonly links: CaveatLinks;
 }
 
-type Sums = UsageAnswer["totals"];
+/** The sums of the month, and those of the month before; null without a comparison. */
+type Compared = Pick<UsageAnswer, "totals" | "compared">;
 
 /** Returns a statement's content as JSON with sorted parts, so that equal statements give equal text. */
 export function statementContent(statement: Statement): string {
   const { month, subject, usage, models, people, rates, isComplete } = statement;
-  const { tz, period, totals, buckets, rows, caveats, coverage } = usage;
+  const { tz, period, totals, compared, compared_period: before, buckets, rows, caveats, coverage } = usage;
   return JSON.stringify({
     statement: "meter usage",
     version: 1,
@@ -58,19 +62,23 @@ export function statementContent(statement: Statement): string {
     to: period.to,
     is_complete: isComplete,
     totals,
+    compared_period: before && { from: before.from, to: before.to },
+    compared,
     days: buckets.map((bucket) => ({ day: bucket.label, totals: bucket.totals })),
     projects: rows.map((row) => ({
       project: row.label,
-      totals: row.totals,
-      models: row.cells.map((cell) => ({ model: cell.label, totals: cell.totals })),
+      ...sumsOf(row),
+      models: row.cells.map((cell) => ({ model: cell.label, ...sumsOf(cell) })),
     })),
-    models: models.rows.map((row) => ({ model: row.label, totals: row.totals })),
-    people: people?.rows.map((row) => ({ person: row.label, totals: row.totals })) ?? null,
+    models: models.rows.map((row) => ({ model: row.label, ...sumsOf(row) })),
+    people: people?.rows.map((row) => ({ person: row.label, ...sumsOf(row) })) ?? null,
     caveats: caveats.map(({ kind, requests, sentence }) => ({ kind, requests, sentence })),
     coverage: coverage && { metered: coverage.metered, seen: coverage.seen, permille: coverage.permille },
     rates,
   });
 }
+
+const sumsOf = ({ totals, compared }: Compared) => ({ totals, compared });
 
 /** Renders a statement for the screen and for paper. `digest` is the SHA-256 of its content, lower-case hex. */
 export function renderStatement(statement: Statement, digest: string): Html {
@@ -78,7 +86,7 @@ export function renderStatement(statement: Statement, digest: string): Html {
   return html`<article class="statement">
 <section class="panel"><h2>Statement for ${title}</h2>
 <dl class="facts"><dt>Of</dt><dd>${renderName(subject)}</dd><dt>Period</dt><dd>${usage.period.label} (${usage.tz})</dd>${isComplete ? "" : html`<dt>State</dt><dd>The month has not ended.</dd>`}
-${renderTotals(usage)}</dl></section>
+${renderTotals(statement)}</dl></section>
 ${renderDays(usage)}
 ${renderProjects(usage)}
 ${renderRows(statement.models, "Models", "Model")}
@@ -96,7 +104,8 @@ const TOKEN_PARTS = [
   ["thinking_tokens", "thinking"],
 ] as const;
 
-function renderTotals({ totals, coverage }: UsageAnswer): Html {
+function renderTotals({ usage, titleBefore, links }: Statement): Html {
+  const { totals, compared, coverage } = usage;
   const { unknownBillingPicoUsd } = parseSums(totals);
   const tokens = TOKEN_PARTS.flatMap(([key, name]) => {
     const count = totals[key] ?? 0;
@@ -104,12 +113,24 @@ function renderTotals({ totals, coverage }: UsageAnswer): Html {
   });
   const sum = tokens.reduce((all, [count]) => all + count, 0);
   const parts = tokens.map(([count, name]) => `${formatCount(count)} ${name}`).join(", ");
-  return html`<dt>Spent</dt><dd><strong>${renderUsd(BigInt(totals.spent_pico_usd))}</strong></dd>
+  return html`<dt>Spent</dt><dd><strong>${renderUsd(BigInt(totals.spent_pico_usd))}</strong>${compared === null ? "" : html` <span class="quiet">${describeBefore(totals, compared, titleBefore)}</span>`}</dd>
 <dt>Plan usage</dt><dd>${renderUsd(BigInt(totals.plan_usage_pico_usd))} at API prices, covered by plans</dd>
 ${unknownBillingPicoUsd === 0n ? "" : html`<dt>Unknown billing</dt><dd>${renderUsd(unknownBillingPicoUsd)}</dd>`}
 <dt>Requests</dt><dd>${formatCount(totals.requests)}, ${formatCount(totals.failed_requests)} failed${(totals.blocked_requests ?? 0) === 0 ? "" : `, ${formatCount(totals.blocked_requests ?? 0)} refused by budgets`}</dd>
 <dt>Tokens</dt><dd>${formatCount(sum)}${tokens.length < 2 ? "" : `: ${parts}`}</dd>
-<dt>Coverage</dt><dd>${coverage === null || coverage.permille === null ? "not known" : `${formatPermille(coverage.permille)}: ${describeCoverageFigure(coverage)}`}</dd>`;
+<dt>Coverage</dt><dd>${coverage === null || coverage.permille === null ? "not known" : html`${renderCoverageValue(coverage, links.coverage)}: ${describeCoverageFigure(coverage)}`}</dd>`;
+}
+
+/** Compares what was spent with the month before. */
+function describeBefore(
+  totals: UsageAnswer["totals"],
+  compared: UsageAnswer["totals"],
+  titleBefore: string,
+): string {
+  const [now, before] = [BigInt(totals.spent_pico_usd), BigInt(compared.spent_pico_usd)];
+  return before === 0n
+    ? `none in ${titleBefore}`
+    : `${formatChange(now, before)} on ${formatShortUsd(before)} in ${titleBefore}`;
 }
 
 /** The top of a chart of a month without cost. */
@@ -148,42 +169,42 @@ function renderDays({ buckets, tz, totals }: UsageAnswer): Html {
   )}</section>`;
 }
 
-const HEAD = html`<th scope="col" class="num desk">Requests</th><th scope="col" class="num">Spent</th><th scope="col" class="num">Plan usage</th>`;
+const renderHead = ({ compared }: Compared): Html =>
+  html`<th scope="col" class="num desk">Requests</th><th scope="col" class="num">Spent</th><th scope="col" class="num">Plan usage</th>${compared === null ? "" : html`<th scope="col" class="num desk">Change</th>`}`;
 
-function renderSums(totals: Sums): Html {
+function renderSums({ totals, compared }: Compared): Html {
   const sums = parseSums(totals);
   const { planUsagePicoUsd, unknownBillingPicoUsd, requests, unpriced } = sums;
   const isUnpriced = unpriced > 0 && sumOfSplit(sums) === 0n;
-  return html`<td class="num desk">${formatCount(requests)}</td><td class="num">${renderSum("spent", totals)}${unknownBillingPicoUsd === 0n ? "" : html`<span class="sub">${renderUsd(unknownBillingPicoUsd)} unknown billing</span>`}</td><td class="num">${isUnpriced ? UNKNOWN : renderUsd(planUsagePicoUsd)}</td>`;
+  return html`<td class="num desk">${formatCount(requests)}</td><td class="num">${renderSum("spent", totals)}${unknownBillingPicoUsd === 0n ? "" : html`<span class="sub">${renderUsd(unknownBillingPicoUsd)} unknown billing</span>`}</td><td class="num">${isUnpriced ? UNKNOWN : renderUsd(planUsagePicoUsd)}</td>${compared === null ? "" : html`<td class="num desk quiet">${isUnpriced ? UNKNOWN : formatChange(sums.spentPicoUsd, BigInt(compared.spent_pico_usd))}</td>`}`;
 }
 
-const renderFoot = (totals: Sums): Html =>
-  html`<tfoot><tr><th scope="row">Total</th>${renderSums(totals)}</tr></tfoot>`;
+const renderFoot = (answer: Compared): Html =>
+  html`<tfoot><tr><th scope="row">Total</th>${renderSums(answer)}</tr></tfoot>`;
 
-function renderProjects({ rows, totals }: UsageAnswer): Html {
+function renderProjects(answer: UsageAnswer): Html {
   return html`<section class="panel long" aria-labelledby="projects-title"><h2 id="projects-title">Projects and models</h2>
-<div class="scroll"><table aria-label="Projects and models"><thead><tr><th scope="col">Project, model</th>${HEAD}</tr></thead>${rows.map(
+<div class="scroll"><table aria-label="Projects and models"><thead><tr><th scope="col">Project, model</th>${renderHead(answer)}</tr></thead>${answer.rows.map(
     (row) =>
-      html`<tbody><tr class="whole"><th scope="row" class="name"><strong>${renderName(row.label)}</strong></th>${renderSums(row.totals)}</tr>${row.cells.map(
+      html`<tbody><tr class="whole"><th scope="row" class="name"><strong>${renderName(row.label)}</strong></th>${renderSums(row)}</tr>${row.cells.map(
         (cell) =>
-          html`<tr><th scope="row" class="name part">${renderName(cell.label)}</th>${renderSums(cell.totals)}</tr>`,
+          html`<tr><th scope="row" class="name part">${renderName(cell.label)}</th>${renderSums(cell)}</tr>`,
       )}</tbody>`,
-  )}${renderFoot(totals)}</table></div></section>`;
+  )}${renderFoot(answer)}</table></div></section>`;
 }
 
 /** Renders the rows of an answer by one dimension, with their total. */
-function renderRows({ rows, totals }: UsageAnswer, title: string, head: string): Html {
+function renderRows(answer: UsageAnswer, title: string, head: string): Html {
   const id = `${title.toLowerCase()}-title`;
   return html`<section class="panel long" aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
-<div class="scroll"><table aria-label="${title}"><thead><tr><th scope="col">${head}</th>${HEAD}</tr></thead><tbody>${rows.map(
-    (row) =>
-      html`<tr><th scope="row" class="name">${renderName(row.label)}</th>${renderSums(row.totals)}</tr>`,
-  )}</tbody>${renderFoot(totals)}</table></div></section>`;
+<div class="scroll"><table aria-label="${title}"><thead><tr><th scope="col">${head}</th>${renderHead(answer)}</tr></thead><tbody>${answer.rows.map(
+    (row) => html`<tr><th scope="row" class="name">${renderName(row.label)}</th>${renderSums(row)}</tr>`,
+  )}</tbody>${renderFoot(answer)}</table></div></section>`;
 }
 
-function renderNotes({ usage: { caveats }, rates }: Statement, digest: string): Html {
+function renderNotes({ usage, rates, links }: Statement, digest: string): Html {
   return html`<section class="panel long" aria-labelledby="notes-title"><h2 id="notes-title">Notes</h2>
-${caveats.length === 0 ? html`<p>Every request has a known price and complete usage.</p>` : html`<ul class="plain">${caveats.map(({ sentence }) => html`<li>${sentence}</li>`)}</ul>`}
+${usage.caveats.length === 0 ? html`<p>Every request has a known price and complete usage.</p>` : html`<ul class="plain">${renderCaveatItems(usage, links)}</ul>`}
 ${
   rates.length === 0
     ? ""

@@ -24,6 +24,14 @@ const CALLS = [
   [HOSTILE, "claude-opus-4-5", "anthropic", "ben", 22, 11n],
 ] as const;
 
+/** The requests of October. */
+const EARLIER = [
+  ["apollo", "claude-opus-4-5", "anthropic", "ann", 1, 10n],
+  ["gone", "gpt-5", "openai", "cat", 1, 4n],
+] as const;
+
+type Call = (typeof CALLS | typeof EARLIER)[number];
+
 const TOKENS = { ...emptySums().tokens, prompt: 1n, cacheRead: 2n, thinking: 3n };
 
 const book = createPriceBook(loadBundledRates());
@@ -34,7 +42,7 @@ function hostWith(change: Partial<StatementHost> = {}): StatementHost {
     assert.ok(zone !== null);
     const planned = planUsage(query, { now: NOW, zone });
     assert.ok(planned.ok, JSON.stringify(planned));
-    const partOf = (call: (typeof CALLS)[number], name: string | null): string | null => {
+    const partOf = (call: Call, name: string | null): string | null => {
       const [project, model, provider, person] = call;
       return name === null ? null : ({ project, model, provider, person }[name] ?? null);
     };
@@ -44,8 +52,9 @@ function hostWith(change: Partial<StatementHost> = {}): StatementHost {
       spentPicoUsd: cost * USD,
       tokens: TOKENS,
     });
-    const isNovember = planned.plan.period.from === Date.UTC(2026, 9, 31, 23);
-    const calls = isNovember ? CALLS : [];
+    const { from } = planned.plan.period;
+    const isOctober = from === Date.UTC(2026, 8, 30, 22);
+    const calls: readonly Call[] = isOctober ? EARLIER : from === Date.UTC(2026, 9, 31, 23) ? CALLS : [];
     const answer = answerUsage(planned.plan, {
       groups: calls.map(
         (call): UsageGroup => ({
@@ -162,6 +171,90 @@ describe("showStatement()", () => {
     assert.match(text, /class="f6"><\/i><bdi class="name">Unknown billing/);
     const days = text.slice(text.indexOf('<table aria-label="Cost per day"'), text.indexOf("</table>"));
     assert.ok(days.includes("Plan usage") && !days.includes("Total"), "spend and plan usage have no sum");
+  });
+
+  it("compares a month that has ended with the month before, also by what was used only then", async () => {
+    const { usage } = hostWith();
+    const ended = { ...usage, now: Date.UTC(2026, 11, 2) };
+    const text = await textOf(await show("2026-11", "", { usage: ended }));
+    assert.match(text, /\$23\.00<\/data><\/strong> <span class="quiet">\+64% on \$14\.00 in October 2026</);
+    const changesOf = (label: string) => {
+      const table = text.split("<table").find((each) => each.includes(`aria-label="${label}"`)) ?? "";
+      return [...table.matchAll(/<bdi>([^<]*)<\/bdi>(?:(?!<\/tr>).)*quiet">([^<]*)<\/td><\/tr>/gs)].map(
+        ([, name, change]) => [name, change],
+      );
+    };
+    const hostile = "&lt;b&gt;&quot;&#39;&amp;";
+    assert.deepEqual(changesOf("Projects and models"), [
+      ["apollo", "+20%"],
+      ["claude-opus-4-5", "−50%"],
+      [hostile, "new"],
+      [hostile, "new"],
+      ["claude-opus-4-5", "new"],
+      ["gone", "−100%"],
+      ["gpt-5", "−100%"],
+    ]);
+    assert.deepEqual(changesOf("Models"), [
+      ["claude-opus-4-5", "+60%"],
+      [hostile, "new"],
+      ["gpt-5", "−100%"],
+    ]);
+    assert.deepEqual(changesOf("People"), [
+      ["ann", "+20%"],
+      ["ben", "new"],
+      ["cat", "−100%"],
+    ]);
+    const file = await show("2026-11", "format=json", { usage: ended });
+    const content = JSON.parse(file.kind === "file" ? file.text : "");
+    assert.equal(content.compared_period.from, "2026-09-30T22:00:00.000Z");
+    const spent = (sums: Record<string, string>) => BigInt(sums.spent_pico_usd ?? "") / USD;
+    assert.equal(spent(content.compared), 14n);
+    for (const rows of [content.projects, content.models, content.people]) {
+      const sum = (name: string) =>
+        rows.reduce((all: bigint, row: Record<string, never>) => all + spent(row[name] ?? {}), 0n);
+      assert.deepEqual([sum("totals"), sum("compared")], [23n, 14n]);
+    }
+    assert.match(await textOf(await show("2026-10", "", { usage: ended })), /quiet">none in September 2026</);
+  });
+
+  it("is compared with nothing while the month lasts, and if the month before is not whole", async () => {
+    const { usage } = hostWith();
+    const readUsage = async (query: UsageQuery) => {
+      const answer = await usage.readUsage(query);
+      const isBefore = typeof query.period === "object" && query.period.from === "2026-10-01";
+      const clamped = { kind: "clamped", requests: 0, sentence: "Cut.", query: null } as const;
+      return answer.ok && isBefore ? { ...answer, value: { ...answer.value, caveats: [clamped] } } : answer;
+    };
+    for (const change of [{}, { usage: { ...usage, readUsage, now: Date.UTC(2026, 11, 2) } }]) {
+      const text = await textOf(await show("2026-11", "", change));
+      assert.ok(!text.includes(">Change<") && !text.includes("October 2026"));
+      const file = await show("2026-11", "format=json", change);
+      assert.equal(JSON.parse(file.kind === "file" ? file.text : "").compared, null);
+    }
+  });
+
+  it("leads from each caveat to the requests behind it, and from the coverage to its page", async () => {
+    const { usage } = hostWith();
+    const readUsage = async (query: UsageQuery) => {
+      const answer = await usage.readUsage(query);
+      if (!answer.ok) return answer;
+      const caveats: UsageAnswer["caveats"] = [
+        ["unpriced", "2 have no price.", `${answer.value.query}&cost=unpriced`] as const,
+        ["not_metered", "3 were not metered.", null] as const,
+      ].map(([kind, sentence, rows]) => ({ kind, requests: 2, sentence, query: rows }));
+      const coverage = { metered: 7, seen: 10, permille: 700, missing: [], unknown_machines: 0 };
+      return { ...answer, value: { ...answer.value, caveats, coverage } };
+    };
+    const text = await textOf(await show("2026-11", "", { usage: { ...usage, readUsage } }));
+    const month = "from=2026-11-01&amp;to=2026-12-01";
+    assert.ok(
+      text.includes(`2 have no price. <a href="/w/1/requests?${month}&amp;cost=unpriced">Show</a></li>`),
+    );
+    assert.ok(text.includes(`3 were not metered. <a href="/w/1/coverage?${month}">Show</a></li>`));
+    assert.match(
+      text,
+      /<dt>Coverage<\/dt><dd><a href="\/w\/1\/coverage\?[^>]*>70%<\/a>: 7 of 10 calls<\/dd>/,
+    );
   });
 
   it("has no people on a machine, and accepts only a past month", async () => {
