@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import process from "node:process";
 import type { Page } from "playwright-core";
 import { REMEMBER_CONTRASTS } from "./contrast-memo.rig.ts";
+import { REMOVE_REPEATED } from "./repeated-parts.rig.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -33,23 +34,27 @@ export const rulesIn = (colorScheme: "light" | "dark"): unknown =>
 
 /**
  * Returns the views of a page. All rules run on the widest and the narrowest in light, those about layout at the other widths,
- * and those about colours on the widest in dark. `hasScript` is false for a page that was checked with its script before: without it, only the
- * buttons that need it are hidden.
+ * and those about colours on the widest in dark. Other dark views are left out: `tests/pages/dark-styles.test.ts` checks that dark changes
+ * colours alone. `hasScript` is false for a page that is checked with its script too: without it, only the buttons that need it are hidden.
  */
 export function axeViews(hasScript: boolean): AxeView[] {
   const isOuter = (width: number) => width === VIEW_WIDTHS[0] || width === VIEW_WIDTHS.at(-1);
   const rulesOf = (width: number, colorScheme: "light" | "dark"): unknown => {
     if (RUNS_ALL_RULES) return hasScript || isOuter(width) ? WCAG : null;
-    if (!hasScript) return colorScheme === "dark" ? null : width === VIEW_WIDTHS[0] ? WCAG : NARROW;
-    if (colorScheme === "dark") return width === VIEW_WIDTHS[0] ? COLOURS : null;
+    if (colorScheme === "dark") return COLOURS;
+    if (!hasScript) return width === VIEW_WIDTHS[0] ? WCAG : NARROW;
     return isOuter(width) ? WCAG : NARROW;
   };
-  return VIEW_WIDTHS.flatMap((width) =>
+  const views = VIEW_WIDTHS.flatMap((width) =>
     (["light", "dark"] as const).map((colorScheme) => ({
       width,
       colorScheme,
       rules: rulesOf(width, colorScheme),
     })),
+  );
+  const changesColours = (width: number) => hasScript && width === VIEW_WIDTHS[0];
+  return views.filter(
+    ({ width, colorScheme }) => RUNS_ALL_RULES || colorScheme === "light" || changesColours(width),
   );
 }
 
@@ -62,6 +67,7 @@ async function loadAxe(page: Page): Promise<void> {
   await debug.send("Runtime.evaluate", { expression: axe });
   await debug.detach();
   if (RUNS_ALL_RULES) return;
+  await page.evaluate(REMOVE_REPEATED);
   await page.evaluate(REMEMBER_CONTRASTS);
   await page.evaluate(
     `for (const each of ${JSON.stringify([...passedContrasts])}) contrasts.passed.add(each)`,
@@ -75,9 +81,12 @@ export async function findBarriers(page: Page, rules: unknown = WCAG): Promise<s
     // The selectors of all elements, which nobody reads, would take a quarter of the time.
     `(async () => {
       const known = window.contrasts?.passed ?? new Set();
+      const putBack = window.removeRepeated?.() ?? (() => {});
       window.contrasts?.start();
       const before = known.size;
-      const { violations } = await axe.run({ runOnly: ${JSON.stringify(rules)}, resultTypes: ["violations"], selectors: false });
+      const { violations } = await axe
+        .run({ runOnly: ${JSON.stringify(rules)}, resultTypes: ["violations"], selectors: false })
+        .finally(putBack);
       return {
         barriers: violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 120)).join(" | ")),
         passed: [...known].slice(before),

@@ -56,4 +56,52 @@ describe("findBarriers()", { skip: await withoutChromium(), timeout: BROWSER_SUI
     );
     assert.deepEqual(await barriersOf(text), [`color-contrast: ${text}`]);
   });
+
+  describe("in a table with many rows", () => {
+    const row = (cell: string) => `<tr><td style="padding: 12px">${cell}</td></tr>`;
+    const link = (text: string, more = "") => `<a href="#x" ${more}>${text}</a>`;
+    const buttons = (...texts: string[]) =>
+      texts.map((text) => `<button style="padding: 0; border: 0">${text}</button>`).join("");
+    const ordinary = (n: number) => link(`Request ${n}`) + buttons("Details", "Remove");
+    const rows = Array.from({ length: 30 }, (_, n) => row(ordinary(n)));
+    const tableOf = (all: readonly string[]) => `<table><tbody>${all.join("")}</tbody></table>`;
+    const htmlOf = () => page.evaluate("document.body.innerHTML");
+
+    it("judges two rows of a form, and leaves all of them in their places", async () => {
+      await page.setContent(`<main>${tableOf(rows.flatMap((each, n) => [each, row(`${n}`)]))}</main>`);
+      const before = await htmlOf();
+      await findBarriers(page, CONTRAST);
+      assert.equal(await htmlOf(), before);
+      const shown = await page.evaluate(`(() => {
+        const putBack = removeRepeated();
+        const count = document.querySelectorAll("tr").length;
+        putBack();
+        return count;
+      })()`);
+      assert.equal(shown, 4);
+      assert.equal(await htmlOf(), before);
+    });
+
+    it("finds what only one of the rows has, wherever it is", async () => {
+      const rules = {
+        type: "rule",
+        values: ["link-name", "color-contrast", "target-size", "aria-roles"],
+      };
+      const faint = "color: #aaa; background: #fff";
+      for (const [cell, id] of [
+        [link("   ") + buttons("Details", "Remove"), "link-name"],
+        [link("Request 31", `style="${faint}"`) + buttons("Details", "Remove"), "color-contrast"],
+        [link("Request 31") + buttons("1", "2"), "target-size"],
+        [link("Request 31", 'role="nowhere"') + buttons("Details", "Remove"), "aria-roles"],
+      ] as const) {
+        const all = rows.toSpliced(17, 0, row(cell), row(cell));
+        await page.setContent(
+          `<main style="font: 12px/1 sans-serif; color: #333; background: #fff">${tableOf(all)}</main>`,
+        );
+        const found = await findBarriers(page, rules);
+        assert.equal(found.length, 1, `${id}: ${found.join()}`);
+        assert.ok(found[0]?.startsWith(`${id}: `), found[0]);
+      }
+    });
+  });
 });
