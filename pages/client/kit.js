@@ -419,7 +419,8 @@ document.addEventListener("visibilitychange", () => {
 
 /** Shows what needs this script. */
 const prepare = () => {
-  for (const each of all("[data-script]")) each.hidden = false;
+  const hasChart = document.querySelector("figure.chart svg");
+  for (const each of all("[data-script]")) each.hidden = !hasChart && !!each.dataset.picture;
   const keys = byId("keys");
   if (keys) keys.textContent = `Keyboard shortcuts: ${areKeysOff ? "off" : "on"}`;
 };

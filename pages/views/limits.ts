@@ -81,7 +81,7 @@ export function renderLimitTable(windows: readonly LimitWindow[], clock: PageClo
     <thead><tr><th scope="col">Window</th><th scope="col" class="meter">Used</th><th scope="col" class="num desk"><span class="hidden">Share</span></th><th scope="col">Resets</th><th scope="col" class="desk">At this rate</th><th scope="col" class="num wide">Seen</th></tr></thead>
     <tbody>${windows.map(
       (window) =>
-        html`<tr><th scope="row" class="name"><bdi>${nameOf(window)}</bdi><span class="sub"><bdi>${ownerOf(window)}</bdi></span>${window.machine === undefined ? "" : html`<span class="sub">on ${renderName(window.machine)}</span>`}</th><td class="meter">${renderUse(window)}<span class="sub phone">${renderShare(window)}</span></td><td class="num desk">${renderShare(window)}</td><td class="when">${renderReset(window, clock)}</td><td class="desk when">${renderFull(window, clock)}</td><td class="num wide">${formatSpan(clock.now - Date.parse(window.seen_at))} ago</td></tr>`,
+        html`<tr><th scope="row" class="name"><bdi>${nameOf(window)}</bdi><span class="sub"><bdi>${ownerOf(window)}</bdi></span>${window.machine === undefined ? "" : html`<span class="sub">on ${renderName(window.machine)}</span>`}</th><td class="meter"><span class="sub phone">${renderShare(window)}</span>${renderUse(window)}</td><td class="num desk">${renderShare(window)}</td><td class="when">${renderReset(window, clock)}</td><td class="desk when">${renderFull(window, clock)}</td><td class="num wide">${formatSpan(clock.now - Date.parse(window.seen_at))} ago</td></tr>`,
     )}</tbody></table></div>
     <p class="quiet">The providers' own numbers, with use on other machines. The line in a bar is the elapsed time of the window; the estimates are ours.</p>`;
 }

@@ -55,7 +55,7 @@ function renderBodyProjects(projects: readonly string[] | null): Html {
 }
 
 function renderGroup({ title, settings }: SettingGroup): Html {
-  return html`<section class="panel"><h2>${title}</h2><div class="scroll"><table aria-label="${title}"><thead><tr><th scope="col">Setting</th><th scope="col">Value</th><th scope="col" class="desk">From</th><th scope="col">To change it</th></tr></thead><tbody>${settings.map(renderSetting)}</tbody></table></div></section>`;
+  return html`<section class="panel"><h2>${title}</h2><div class="scroll"><table class="settings" aria-label="${title}"><thead><tr><th scope="col">Setting</th><th scope="col">Value</th><th scope="col" class="desk">From</th><th scope="col">To change it</th></tr></thead><tbody>${settings.map(renderSetting)}</tbody></table></div></section>`;
 }
 
 const renderSetting = ({ key, name, value, next, source, change }: Setting): Html =>
