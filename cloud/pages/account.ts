@@ -108,5 +108,5 @@ const renderSummaries = (workspaces: Visitor["workspaces"], own: ReadonlySet<str
   html`<h2>Weekly summary</h2><p>An email each Monday with last week's spend, by day, project and model.</p>
 <ul class="places">${workspaces.map(({ workspaceId, name }) => {
     const isOn = own.has(workspaceId);
-    return html`<li><bdi>${name}</bdi><form method="post" action="/account"><input type="hidden" name="action" value="summary"><input type="hidden" name="workspace" value="${workspaceId}"><input type="hidden" name="enabled" value="${isOn ? "no" : "yes"}"><button class="link">${isOn ? "Stop" : "Start"}<span class="hidden"> the weekly summary of <bdi>${name}</bdi></span></button></form></li>`;
+    return html`<li><bdi>${name}</bdi><form method="post" action="/account"><input type="hidden" name="action" value="summary"><input type="hidden" name="workspace" value="${workspaceId}"><input type="hidden" name="enabled" value="${isOn ? "no" : "yes"}"><button class="link">${isOn ? "Turn off" : "Turn on"}<span class="hidden"> the weekly summary of <bdi>${name}</bdi></span></button></form></li>`;
   })}</ul>`;

@@ -4,6 +4,7 @@ import { isUuid } from "../../core/values/uuid.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { renderViewNotices } from "../../pages/filters.ts";
 import type { Html } from "../../pages/html.ts";
+import { renderListPages } from "../../pages/list-pages.ts";
 import { renderName } from "../../pages/names.ts";
 import { fileFormatOf } from "../../pages/page-file.ts";
 import { renderState } from "../../pages/states.ts";
@@ -19,7 +20,6 @@ import {
   auditView,
   readAuditPeriod,
   renderAuditForm,
-  renderAuditPages,
   renderAuditTabs,
   sendAuditFile,
 } from "./audit-parts.ts";
@@ -81,14 +81,14 @@ function renderList(
   names: Names,
   next: string | null,
 ): Html {
-  return html`<section class="panel"><div class="scroll"><table aria-label="Changes"><thead><tr><th scope="col">When</th><th scope="col" class="desk">Person</th><th scope="col">Change</th></tr></thead>
+  return html`<section class="panel"><div class="scroll"><table aria-label="Changes"><thead><tr><th scope="col">When</th><th scope="col" class="desk who">Person</th><th scope="col">Change</th></tr></thead>
 <tbody>${rows.map((row) => {
     const person =
       row.actor_user_id === null
         ? html`the operator`
         : renderName(names.get(row.actor_user_id) ?? row.actor_user_id);
-    return html`<tr><th scope="row" class="when">${renderTime(row.at, call.place, true)}</th><td class="name desk">${person}</td><td class="name">${row.kind.replaceAll("_", " ")}${listDetails(row, names).map((text) => html`<span class="sub"><bdi>${text}</bdi></span>`)}<span class="sub phone">${person}</span></td></tr>`;
-  })}</tbody></table></div>${renderAuditPages(view, next, "changes")}</section>`;
+    return html`<tr><th scope="row" class="when">${renderTime(row.at, call.place, true)}</th><td class="name desk">${person}</td><td class="name">${row.kind.replaceAll("_", " ")}<span class="sub">${listDetails(row, names).map((text, at) => html`${at === 0 ? "" : " · "}<bdi>${text}</bdi>`)}</span><span class="sub phone">${person}</span></td></tr>`;
+  })}</tbody></table></div>${renderListPages(view, next, "changes")}</section>`;
 }
 
 /** The fields of details whose values are people. */
@@ -99,7 +99,7 @@ function peopleOf({ actor_user_id: actor, details }: AuditEventRow): string[] {
   return actor === null ? named : [actor, ...named];
 }
 
-/** Describes the details of a change, a line for each field: `plan: team → business`. */
+/** Describes the details of a change, each field by itself: `plan: team → business`. */
 function listDetails({ details }: AuditEventRow, names: Names): string[] {
   const show = (name: string) => {
     const value = details[name];

@@ -103,10 +103,6 @@ export function renderAuditForm(
   return html`<form class="bar" method="get" action="${place.base}${spec.path}">${date("from", "From")}${date("to", "To")}${fields}<button>Show</button></form>`;
 }
 
-/** Renders the links to the first and the next page of a list. */
-export const renderAuditPages = (view: View, nextCursor: string | null, what: string): Html =>
-  html`<nav class="pages" aria-label="Pages of ${what}">${view.values.cursor === "" ? html`<span></span>` : html`<a href="${viewHref(view, { values: { cursor: "" } })}">Latest</a>`}${nextCursor === null ? html`<span class="quiet">The end.</span>` : html`<a href="${viewHref(view, { values: { cursor: nextCursor } })}" rel="next" data-key="n">Earlier</a>`}</nav>`;
-
 /** Returns the address of a view as a file. */
 export function auditFileHref(view: View, format: "csv" | "json"): string {
   const href = viewHref(view, { values: { cursor: "" } });

@@ -5,6 +5,7 @@ import { formatInstant } from "../../core/wire/instant.ts";
 import type { Members } from "../../core/wire/people.ts";
 import { renderChips, renderViewNotices } from "../../pages/filters.ts";
 import type { Html } from "../../pages/html.ts";
+import { renderListPages } from "../../pages/list-pages.ts";
 import { renderName } from "../../pages/names.ts";
 import { fileFormatOf } from "../../pages/page-file.ts";
 import { renderState } from "../../pages/states.ts";
@@ -19,7 +20,6 @@ import {
   auditView,
   readAuditPeriod,
   renderAuditForm,
-  renderAuditPages,
   renderAuditTabs,
   sendAuditFile,
 } from "./audit-parts.ts";
@@ -130,7 +130,7 @@ function renderList(
 <tbody>${rows.map(
     (row) =>
       html`<tr><th scope="row" class="when">${renderTime(Date.parse(row.viewed_at), call.place, true)}</th><td class="name">${person(row.viewer_user_id)}<span class="sub phone">author ${person(row.subject_user_id)}</span></td><td class="name desk">${person(row.subject_user_id)}</td><td class="name">${row.is_erased === true ? html`<span class="quiet">erased</span>` : html`<bdi>${row.reason}</bdi>`}<span class="sub"><a href="${requestHref(call.place, row.request_id)}">the request</a></span></td><td class="wide"><code title="${row.hash}">#${row.seq} ${row.hash.slice(0, 8)}…</code></td></tr>`,
-  )}</tbody></table></div>${renderAuditPages(view, next, "prompt views")}</section>`;
+  )}</tbody></table></div>${renderListPages(view, next, "prompt views")}</section>`;
 }
 
 function sendFile(

@@ -126,7 +126,7 @@ function renderInvitations({ place }: PageCall, pending: Invitations | "unread")
   )}</tbody></table></div>`;
   return html`<section class="panel" aria-labelledby="invitations-title"><h2 id="invitations-title">Invitations</h2>
 ${pending === "unread" ? renderUnread("invitations") : rows.length === 0 ? html`<p class="quiet">No invitation is pending.</p>` : list}
-<form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="invite">
+<h3>Invite a person</h3><form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="invite">
 <label for="email">Email</label><input id="email" name="email" type="email" autocomplete="off" maxlength="254" required>
 <label for="role">Role</label><select id="role" name="role"><option value="member">Member</option><option value="admin">Administrator</option></select>
 <div class="actions"><button>Invite</button></div></form></section>`;

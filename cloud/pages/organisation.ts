@@ -120,7 +120,7 @@ function organisationPage(
   const action = `/organisations/${organisation.id}`;
   const isOwner = organisation.role === "owner";
   const body = html`<section><h1><bdi>${organisation.name}</bdi></h1>
-<p class="quiet">An organisation. You are its ${organisation.role === "admin" ? "administrator" : organisation.role}. Owners and administrators administer all of its workspaces.</p>
+<p class="quiet">You are ${{ owner: "an owner", admin: "an administrator", member: "a member" }[organisation.role]} of this organisation. Owners and administrators administer all of its workspaces.</p>
 ${renderDone(done)}${notice(message)}
 <h2>Workspaces</h2>
 <ul class="places">${own.map(({ workspaceId, name }) => html`<li><a href="/w/${workspaceId}"><bdi>${name}</bdi></a></li>`)}</ul>

@@ -14,6 +14,7 @@ import {
 } from "../filter-form.ts";
 import { type Choice, type NameOfValue, PERIOD_VALUES, renderChips, renderViewNotices } from "../filters.ts";
 import type { Html } from "../html.ts";
+import { renderListPages } from "../list-pages.ts";
 import { type FailedPart, renderUnreadOf } from "../page-parts.ts";
 import { type PagePlace, pageHref } from "../page-place.ts";
 import { renderEmpty } from "../states.ts";
@@ -92,7 +93,6 @@ const SORT_NAMES: Readonly<Record<string, string>> = {
 /** Renders the list of requests: the latest first, or those with the most of something. */
 export function renderRequests(answer: RequestsAnswer, view: RequestsView, place: PagePlace): Html {
   const { requests, nextCursor, senders, nameOf, caveat, coverage, failed } = answer;
-  const isByTime = view.query.sort === "time";
   return html`${renderViewNotices(view)}
     ${renderUnreadOf(failed, "menus of filters")}
     ${renderControls(answer, view)}
@@ -104,14 +104,18 @@ export function renderRequests(answer: RequestsAnswer, view: RequestsView, place
       requests.length === 0
         ? renderEmpty(view, "requests", nameOf)
         : html`<section class="panel">${renderRequestTable({ label: "Requests", requests, senders, view }, place)}
-        <nav class="pages" aria-label="Pages of requests">${view.values.cursor === "" ? html`<span></span>` : html`<a href="${viewHref(view, { values: { cursor: "" } })}">${isByTime ? "Latest" : "First page"}</a>`}${nextCursor === null ? html`<span class="quiet">The end.</span>` : html`<a href="${viewHref(view, { values: { cursor: nextCursor } })}" rel="next" data-key="n">${isByTime ? "Earlier" : "Next page"}</a>`}</nav></section>`
+        ${renderListPages(view, nextCursor, "requests", view.query.sort === "time")}</section>`
     }</div>`;
 }
 
 function describeCount({ requests, total, periodWords }: RequestsAnswer, { query }: RequestsView): string {
   const shown = requests.length;
   const count =
-    total === null ? formatQuantity(shown, "request") : `${shown} of ${total.toLocaleString("en")} requests`;
+    total === 0
+      ? "No requests"
+      : total === null
+        ? formatQuantity(shown, "request")
+        : `${shown} of ${total.toLocaleString("en")} requests`;
   const order = query.sort === "time" ? "" : `, sorted by ${SORT_NAMES[query.sort]}`;
   return `${count}${order}. ${periodWords}`;
 }

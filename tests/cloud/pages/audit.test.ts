@@ -109,7 +109,7 @@ describeOnEngines("the pages of the audit log", (engine) => {
     const path = href.replace(`/w/${own.id}`, "");
     const second = await pages.read(path);
     assert.deepEqual([rows(first), rows(second)], [50, 10]);
-    assert.match(second, /The end\./);
+    assert.match(second, /No more changes\./);
     assert.equal((await pages.get(path.replace("?", "?from=2026-11-01&"))).status, 400);
     assert.equal((await admin.get(path)).status, 400);
     const csv = await pages.read("/audit/events?format=csv");
