@@ -26,6 +26,10 @@ export const DIMENSION_NAMES: Readonly<Record<UsageDimension, string>> = {
   person: "Person",
 };
 
+/** Returns the name of a dimension within a sentence. An abbreviation stays as it is. */
+export const nameDimension = (dimension: UsageDimension): string =>
+  DIMENSION_NAMES[dimension].replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase());
+
 /** Returns a filter's value in words: that of an ID, and the empty one as `none` or `unknown`. */
 export const nameFilterValue = (
   name: string,

@@ -4,6 +4,7 @@ import type { UsageQuery } from "../core/pricing/view/usage-query.ts";
 import type { UsagePeriodName } from "../core/wire/usage.ts";
 import { filterName, nameFilterValue } from "./dimension-names.ts";
 import type { Html } from "./html.ts";
+import { renderNotes } from "./notes.ts";
 import { pageHref } from "./page-place.ts";
 import { renderPeriodSteps } from "./period-steps.ts";
 import type { PageClock } from "./times.ts";
@@ -122,7 +123,4 @@ function renderChip(view: View, { name, excludes, values }: FilterGroup, nameOf:
 }
 
 /** Renders notices about the unknown parts of the address. */
-export const renderViewNotices = ({ notices }: View): Html | "" =>
-  notices.length === 0
-    ? ""
-    : html`<div class="notice" role="note">${notices.length === 1 ? notices[0] : html`<ul>${notices.map((notice) => html`<li>${notice}</li>`)}</ul>`}</div>`;
+export const renderViewNotices = ({ notices }: View): Html | "" => renderNotes(notices);

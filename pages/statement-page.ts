@@ -9,6 +9,7 @@ import type { FramedPage } from "./frame.ts";
 import type { Html } from "./html.ts";
 import { pageHref } from "./page-place.ts";
 import { renderState } from "./states.ts";
+import { nameMonth } from "./times.ts";
 import type { UsageHost, UsageResult } from "./usage-host.ts";
 import { linksOf } from "./usage-pages.ts";
 import { renderStatement, type Statement, type StatementRate, statementContent } from "./views/statement.ts";
@@ -95,11 +96,6 @@ function renderMonths(base: string, first: string, current: string): Html {
     html`<li><a href="${monthHref(base, to)}" rel="${rel}" data-key="${rel === "prev" ? "ArrowLeft" : "ArrowRight"}">${nameMonth(to)}</a></li>`;
   return html`<nav aria-label="Months"><ul class="switch">${before < "1970-01-01" ? "" : link(before, "prev")}${after > current ? "" : link(after, "next")}</ul></nav>`;
 }
-
-const nameMonth = (first: string): string =>
-  new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" }).format(
-    Date.parse(first),
-  );
 
 async function readStatement(
   { usage: host, zone, subject, hasPeople }: StatementHost,

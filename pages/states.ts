@@ -14,14 +14,14 @@ export function renderEmpty(view: View, what: string, nameOf: NameOfValue = () =
   if (view.filters.length === 0)
     return renderState(
       `No ${what} in this period`,
-      html`Try a longer period.`,
+      "Choose a longer period.",
       "period" in view.values
         ? html`<p><a href="${viewHref(view, { values: { period: "12m" } })}">Show 12 months</a></p>`
         : "",
     );
   return renderState(
     `No ${what} match these filters`,
-    html`Remove one of them to see more.`,
+    view.filters.length === 1 ? "Remove the filter to see more." : "Remove one of them to see more.",
     html`<ul class="plain">${view.filters.map(
       (filter) =>
         html`<li><a href="${viewHref(view, { filters: view.filters.filter((each) => each !== filter) })}">Without ${filterName(filter.name).toLowerCase()} <bdi>${nameFilterValue(filter.name, filter.value, nameOf)}</bdi></a></li>`,

@@ -26,6 +26,10 @@ const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit" } as const
 /** Returns the date in the zone, `YYYY-MM-DD`. */
 export const formatDate = (at: Millis, zone: string): string => format(at, zone, DATE);
 
+/** Returns the name of the month of a date, such as `November 2026`. */
+export const nameMonth = (date: string): string =>
+  new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" }).format(Date.parse(date));
+
 /** Formats the time of day, `14:02`, with seconds if asked. */
 export const formatTimeOfDay = (at: Millis, zone: string, withSeconds = false): string =>
   format(at, zone, withSeconds ? CLOCK : { hour: "2-digit", minute: "2-digit" });

@@ -17,12 +17,14 @@ import {
   type UsageDimension,
   type UsageMetric,
 } from "../core/wire/usage.ts";
-import { DIMENSION_NAMES, nameFilterValue } from "./dimension-names.ts";
+import { DIMENSION_NAMES, nameDimension, nameFilterValue } from "./dimension-names.ts";
 import { renderShortCount, renderUsd } from "./figures.ts";
 import { type NameOfValue, renderPeriodSwitch } from "./filters.ts";
 import { formatShortCount, formatShortUsd } from "./formats.ts";
 import type { Html } from "./html.ts";
+import { renderNotes } from "./notes.ts";
 import { pageHref } from "./page-place.ts";
+import { renderState } from "./states.ts";
 import type { PageClock } from "./times.ts";
 
 /** The state of a page about usage: a query, and what the page adds to it. All of it is in the address. */
@@ -185,7 +187,7 @@ export const dimensionMenu = (
   selected: selected ?? "",
   values: [
     ...(withNone ? [["", "nothing"] as const] : []),
-    ...dimensions.map((dimension) => [dimension, DIMENSION_NAMES[dimension].toLowerCase()] as const),
+    ...dimensions.map((dimension) => [dimension, nameDimension(dimension)] as const),
   ],
 });
 
@@ -268,10 +270,26 @@ export function renderUsageChips(view: UsageView): Html | "" {
 }
 
 /** Renders notices about the unknown parts of the address. */
-export const renderUsageNotices = ({ notices }: UsageView): Html | "" =>
-  notices.length === 0
-    ? ""
-    : html`<div class="notice" role="note">${notices.length === 1 ? notices[0] : html`<ul>${notices.map((notice) => html`<li>${notice}</li>`)}</ul>`}</div>`;
+export const renderUsageNotices = ({ notices }: UsageView): Html | "" => renderNotes(notices);
+
+/** Renders that no request matches a view: with its filters to drop, without any with a longer period. */
+export function renderNoUsage(view: UsageView): Html {
+  const { filters, period } = view.query;
+  if (filters.length === 0)
+    return renderState(
+      "No metered calls in this period",
+      period === "12m" ? "The first one appears here when it ends." : "Choose a longer period.",
+      period === "12m" ? "" : html`<p><a href="${usageHref(view, { period: "12m" })}">Show 12 months</a></p>`,
+    );
+  return renderState(
+    "No requests match these filters",
+    filters.length === 1 ? "Remove the filter to see more." : "Remove one of them to see more.",
+    html`<ul class="plain">${filters.map(
+      ({ dimension, not, values }) =>
+        html`<li><a href="${usageHref(view, withoutFilter(view.query, dimension, not))}">Without ${nameDimension(dimension)}${not ? " not" : ""} ${values.map((value, n) => html`${n > 0 ? " or " : ""}<bdi>${nameFilterValue(dimension, value, view.nameOf)}</bdi>`)}</a></li>`,
+    )}</ul>`,
+  );
+}
 
 /** Where the calls of a caveat are listed. */
 export interface CaveatLinks {
@@ -288,12 +306,10 @@ export interface RowLinks extends CaveatLinks {
 
 /** Renders what a reader of the totals must know, each with the rows behind it. */
 export const renderCaveats = (answer: Pick<UsageAnswer, "caveats">, links: CaveatLinks): Html | "" =>
-  answer.caveats.length === 0
-    ? ""
-    : html`<div class="notice" role="note"><ul>${renderCaveatItems(answer, links)}</ul></div>`;
+  renderNotes(listCaveats(answer, links));
 
-/** Renders caveats as the items of a list. */
-export const renderCaveatItems = ({ caveats }: Pick<UsageAnswer, "caveats">, links: CaveatLinks): Html[] =>
+/** Renders caveats as sentences. */
+export const listCaveats = ({ caveats }: Pick<UsageAnswer, "caveats">, links: CaveatLinks): Html[] =>
   caveats.map(({ kind, sentence, query }) => {
     const href =
       query !== null
@@ -301,5 +317,5 @@ export const renderCaveatItems = ({ caveats }: Pick<UsageAnswer, "caveats">, lin
         : ["not_metered", "unknown_coverage"].includes(kind)
           ? links.coverage
           : null;
-    return html`<li>${sentence}${href === null ? "" : html` <a href="${href}">Show</a>`}</li>`;
+    return html`${sentence}${href === null ? "" : html` <a href="${href}">Show</a>`}`;
   });

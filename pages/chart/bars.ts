@@ -60,6 +60,10 @@ const BAR_SHARE = 0.76;
 /** The most labels below a chart. */
 const MAX_LABELS = 6;
 
+/** Formats the value of a line behind the bars, without zeros that say nothing: `$0.20`. */
+const formatScale = ({ format }: BarChart, value: bigint): string =>
+  format(value).replace(/(\.\d\d\d*?)0+$/, "$1");
+
 const sumOf = (values: readonly bigint[]): bigint => values.reduce((sum, value) => sum + value, 0n);
 
 /**
@@ -81,7 +85,7 @@ export function renderBars(chart: BarChart): Html {
   const isEstimated = bars.some(({ estimate }) => estimate !== undefined);
   return html`<figure class="chart" aria-label="${chart.title}">
     <div class="plot">
-      <div class="scale" aria-hidden="true"><span>${chart.format(ceiling)}</span><span>${chart.format(ceiling / 2n)}</span><span>${chart.format(0n)}</span></div>
+      <div class="scale" aria-hidden="true">${[ceiling, ceiling / 2n, 0n].map((value) => html`<span>${formatScale(chart, value)}</span>`)}</div>
       <svg aria-hidden="true" focusable="false">
         <pattern id="${chart.id}-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="hatch" d="M0 0V6" /></pattern>
         ${[0.5, 50, 100].map((y) => html`<line class="rule" x1="0" x2="100%" y1="${percent(y)}" y2="${percent(y)}" />`)}

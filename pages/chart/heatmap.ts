@@ -30,11 +30,15 @@ export interface HeatRow {
   readonly cells: readonly HeatCell[];
 }
 
+/** The most columns that a phone shows in a readable size. */
+const PHONE_COLUMNS = 24;
+
 /**
  * Renders rows of cells, darker with the value. `columns` are labels by the position of their column. The host adds the table of
- * its values, or a link to it.
+ * its values, or a link to it. One with many columns scrolls on a phone, so it has a `label` and takes the focus.
  */
 export function renderHeatmap(
+  label: string,
   rows: readonly HeatRow[],
   columns: ReadonlyMap<number, string>,
   format: (value: bigint) => string,
@@ -42,11 +46,15 @@ export function renderHeatmap(
   const highest = highestOf(rows.flatMap(({ cells }) => cells.map(({ value }) => value ?? 0n)));
   const length = Math.max(1, ...rows.map(({ cells }) => cells.length));
   const [width, height] = [LABEL_WIDTH + length * SIZE, (rows.length + 1) * SIZE];
-  const renderCell = ({ label, value, gap }: HeatCell, x: number, y: number) =>
+  const renderCell = ({ label: time, value, gap }: HeatCell, x: number, y: number) =>
     value === null
       ? ""
-      : html`<rect class="${gap === undefined ? `h${heatLevel(value, highest)}` : "stopped"}" data-tip="${label}: ${gap ?? format(value)}" x="${LABEL_WIDTH + x * SIZE}" y="${y * SIZE}" width="${SIZE - 2}" height="${SIZE - 2}" rx="2" />`;
-  return html`<div class="heat"><svg width="${Math.round(width * SCALE)}" viewBox="0 0 ${width} ${height}" aria-hidden="true" focusable="false">${rows.map(
+      : html`<rect class="${gap === undefined ? `h${heatLevel(value, highest)}` : "stopped"}" data-tip="${time}: ${gap ?? format(value)}" x="${LABEL_WIDTH + x * SIZE}" y="${y * SIZE}" width="${SIZE - 2}" height="${SIZE - 2}" rx="2" />`;
+  const scrolls =
+    length > PHONE_COLUMNS
+      ? html`class="heat long" tabindex="0" role="region" aria-label="${label}"`
+      : html`class="heat"`;
+  return html`<div ${scrolls}><svg width="${Math.round(width * SCALE)}" viewBox="0 0 ${width} ${height}" aria-hidden="true" focusable="false">${rows.map(
     ({ name, cells }, y) =>
       html`<text x="0" y="${y * SIZE + 8}">${name}</text>${cells.map((cell, x) => renderCell(cell, x, y))}`,
   )}${[...columns].map(([x, label]) => html`<text x="${LABEL_WIDTH + x * SIZE}" y="${rows.length * SIZE + 8}">${label}</text>`)}</svg></div>`;

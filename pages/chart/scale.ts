@@ -1,8 +1,9 @@
-/** Returns the smallest of 1, 2, 5, 10, 20 … that is not below the value; `ifZero` for zero. */
+/** Returns the smallest of 2, 4, 6, 8, 10, 20, 40 … that is not below the value; `ifZero` for zero. Half of it is a whole number. */
 export function ceilToStep(value: bigint, ifZero: bigint): bigint {
   if (value <= 0n) return ifZero;
   const unit = 10n ** BigInt(value.toString().length - 1);
-  return [1n, 2n, 5n].map((step) => step * unit).find((each) => each >= value) ?? 10n * unit;
+  const steps = [1n, 2n, 4n, 6n, 8n, 10n].map((step) => step * unit);
+  return steps.find((each) => each >= value && each % 2n === 0n) ?? 10n * unit;
 }
 
 /** Returns the highest value, or 0. */

@@ -86,7 +86,7 @@ function renderRow(line: BudgetLine, clock: PageClock): Html {
   const share = used_percent === null ? UNKNOWN : `${used_percent}%`;
   const shown = isStopped(line) ? html`<span class="bad">${share}</span>` : share;
   const level = isStopped(line) ? "exceeded" : status === "warning" ? "warning" : "ok";
-  return html`<tr><th scope="row" class="name"><bdi>${name}</bdi>${session === null ? "" : html`<span class="sub">session <bdi>${session}</bdi></span>`}</th><td class="meter">${renderMeter({ percent: used_percent ?? 0, mark: inFlightMark(line), level })}<span class="sub phone">${shown}, ${amountOf(line, line.spent)} of ${amountOf(line, line.limit)}</span></td><td class="num desk">${shown}</td><td class="num desk">${amountOf(line, line.spent)} of ${amountOf(line, line.limit)}${calls_in_flight === 0 ? "" : html`<span class="sub">up to ${amountOf(line, line.in_flight)} in flight</span>`}</td><td class="desk">${describeThresholds(line)}</td><td class="when">${renderStatus(line, clock)}</td><td class="desk when">${renderEnd(line, clock)}</td></tr>`;
+  return html`<tr><th scope="row" class="name"><bdi>${name}</bdi>${session === null ? "" : html`<span class="sub">session <bdi>${session}</bdi></span>`}</th><td class="meter"><span class="sub phone">${shown}, ${amountOf(line, line.spent)} of ${amountOf(line, line.limit)}</span>${renderMeter({ percent: used_percent ?? 0, mark: inFlightMark(line), level })}</td><td class="num desk">${shown}</td><td class="num desk">${amountOf(line, line.spent)} of ${amountOf(line, line.limit)}${calls_in_flight === 0 ? "" : html`<span class="sub">up to ${amountOf(line, line.in_flight)} in flight</span>`}</td><td class="desk">${describeThresholds(line)}</td><td class="when">${renderStatus(line, clock)}</td><td class="desk when">${renderEnd(line, clock)}</td></tr>`;
 }
 
 /** Renders the reasons why a budget could not decide on calls. */
@@ -118,7 +118,7 @@ export const renderBudgetsNow = (lines: BudgetLines, clock: PageClock, href: str
   html`<div id="budgets" data-live>${
     lines.budgets.length === 0
       ? ""
-      : html`<section class="panel" aria-labelledby="budgets-title"><div class="head"><h2 id="budgets-title">Budgets</h2><a href="${href}">Limits and budgets</a></div>${renderBudgets(lines, clock)}</section>`
+      : html`<section class="panel" aria-labelledby="budgets-title"><div class="head"><h2 id="budgets-title">Budgets</h2><a href="${href}">All budgets</a></div>${renderBudgets(lines, clock)}</section>`
   }</div>`;
 
 function renderBudgets({ budgets, letThrough, early }: BudgetLines, clock: PageClock): Html {

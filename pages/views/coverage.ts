@@ -210,12 +210,14 @@ function renderFigures(
         ? "every call"
         : "not every call";
   const usage =
-    withoutUsage === 0
-      ? "all with usage"
-      : `${formatCount(withoutUsage)} ${describeCoverageCount("without_usage", withoutUsage)}`;
+    seen === 0
+      ? ""
+      : withoutUsage === 0
+        ? "all with usage"
+        : `${formatCount(withoutUsage)} ${describeCoverageCount("without_usage", withoutUsage)}`;
   const most =
     missing[0] === undefined
-      ? isOfKinds
+      ? isOfKinds || seen === 0
         ? ""
         : "nothing was missed"
       : `mostly ${describeCoverageCount(mostOf(missing).kind, 2)}`;
@@ -309,7 +311,7 @@ function renderStopped(
     <p class="quiet">It was stopped, or the machine was off or asleep. Calls in this time were not counted.</p>
     <div class="scroll"><table aria-label="Times without the meter">
       <thead><tr><th scope="col">From</th><th scope="col">To</th><th scope="col" class="num">Length</th></tr></thead>
-      <tbody>${latest.slice(0, MAX_ROWS).map(({ from, to, machine }) => html`<tr><th scope="row" class="name">${renderTime(from, clock, true)}${machine === undefined ? "" : html`<span class="sub">${renderName(machine)}</span>`}</th><td class="when">${renderTime(to, clock, true)}</td><td class="num">${formatSpan(to - from)}</td></tr>`)}</tbody>
+      <tbody>${latest.slice(0, MAX_ROWS).map(({ from, to, machine }) => html`<tr><th scope="row" class="when">${renderTime(from, clock, true)}${machine === undefined ? "" : html`<span class="sub">${renderName(machine)}</span>`}</th><td class="when">${renderTime(to, clock, true)}</td><td class="num">${formatSpan(to - from)}</td></tr>`)}</tbody>
     </table></div>${renderRest(times, restCommand)}</section>`;
 }
 

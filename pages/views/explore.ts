@@ -5,17 +5,17 @@ import { USAGE_METRICS, type UsageAnswer, type UsageDimension } from "../../core
 import { heatLevel } from "../chart/heatmap.ts";
 import { highestOf } from "../chart/scale.ts";
 import { renderCoverageLine } from "../coverage-figure.ts";
-import { DIMENSION_NAMES } from "../dimension-names.ts";
+import { DIMENSION_NAMES, nameDimension } from "../dimension-names.ts";
 import { formatShare } from "../figures.ts";
 import { toRunningText } from "../formats.ts";
 import type { Html } from "../html.ts";
-import { renderState } from "../states.ts";
 import {
   dimensionMenu,
   METRIC_NAMES,
   metricMenu,
   type RowLinks,
   renderCaveats,
+  renderNoUsage,
   renderSum,
   renderUsageChips,
   renderUsageMenus,
@@ -44,13 +44,15 @@ const TOPS = ["6", "10", "25", "100"];
 const BUCKETS = ["auto", "15m", "hour", "day", "week", "month"];
 
 /** Returns the name of a bucket in the menu. */
-const nameBucket = (bucket: string, isTable: boolean): string =>
-  isTable && (bucket === "auto" || bucket === "none") ? "the whole period" : bucket;
+function nameBucket(bucket: string, isTable: boolean): string {
+  if (isTable && (bucket === "auto" || bucket === "none")) return "the whole period";
+  return bucket === "15m" ? "15 minutes" : bucket;
+}
 
 /** Renders a query by up to two dimensions, as a table or a chart. */
 export function renderExplore({ usage, dimensions, links }: ExploreAnswer, view: UsageView): Html {
   const { query } = view;
-  const { isChart, isCumulative, hasTimes } = exploreForm(view);
+  const { isCumulative, hasTimes } = exploreForm(view);
   const title = describeQuery(usage, { hasTimes, isCumulative });
   const option = (
     name: string,
@@ -75,17 +77,25 @@ export function renderExplore({ usage, dimensions, links }: ExploreAnswer, view:
     ${renderUsageChips(view)}
     <p class="quiet" data-summary>${METRIC_NAMES[usage.metric]}, ${toRunningText(usage.period.label)} (${usage.tz}).${renderCoverageLine(usage.coverage, links.coverage)}</p>
     ${renderCaveats(usage, links)}
-    <section class="panel" aria-labelledby="explore-title"><div class="head"><h2 id="explore-title">${title}</h2>
+    ${usage.totals.requests === 0 ? html`<div id="explore" data-live>${renderNoUsage(view)}</div>` : renderSums({ usage, links }, view, title)}`;
+}
+
+/** Renders the sums as a table or a chart, and the switches between them. */
+function renderSums(
+  { usage, links }: Pick<ExploreAnswer, "usage" | "links">,
+  view: UsageView,
+  title: string,
+): Html {
+  const { isChart, isCumulative, hasTimes } = exploreForm(view);
+  return html`<section class="panel" aria-labelledby="explore-title"><div class="head"><h2 id="explore-title">${title}</h2>
       ${hasTimes ? renderSumSwitch(view, isCumulative) : ""}
       <nav aria-label="Table or chart"><ul class="switch">${(["table", "chart"] as const).map((each) => html`<li><a id="view-${each}" href="${usageHref(view, {}, withOwn(view, "view", each))}"${isChart === (each === "chart") ? html` aria-current="true"` : ""}>${each === "table" ? "Table" : "Chart"}</a></li>`)}</ul></nav></div>
       <div id="explore" data-live>${
-        usage.totals.requests === 0
-          ? renderState("No requests match", "Remove a filter or choose a longer period.")
-          : isChart
-            ? renderUsageBars(usage, view, { isCumulative })
-            : hasTimes
-              ? renderTimes(usage, view, { title, isCumulative, list: links.list })
-              : renderPivot(usage, view, title, links.list)
+        isChart
+          ? renderUsageBars(usage, view, { isCumulative })
+          : hasTimes
+            ? renderTimes(usage, view, { title, isCumulative, list: links.list })
+            : renderPivot(usage, view, title, links.list)
       }</div>
     </section>`;
 }
@@ -108,7 +118,7 @@ function describeQuery(
   { hasTimes, isCumulative }: Pick<ExploreForm, "hasTimes" | "isCumulative">,
 ): string {
   const dimensions = [by, hasTimes ? null : then_by].flatMap((each) =>
-    each === null ? [] : [DIMENSION_NAMES[each].toLowerCase()],
+    each === null ? [] : [nameDimension(each)],
   );
   const words = [
     METRIC_NAMES[metric],

@@ -42,7 +42,7 @@ export function renderComparison(lines: readonly ModelLine[], row: RateRow, with
       <tbody>${lines.map((line, n) => renderCompared(line, models[n]!))}</tbody>
       <tfoot><tr><th scope="row">Compared</th><td class="num desk"></td><td class="num">${renderUsd(known === 0 ? null : costPicoUsd)}</td><td class="num">${renderUsd(known === 0 ? null : otherPicoUsd)}</td><td class="num">${known === 0 ? UNKNOWN : renderDifference(otherPicoUsd - costPicoUsd)}</td></tr></tfoot>
     </table></div>
-    <ul class="quiet">${listLimits(models, row).map((limit) => html`<li>${limit}</li>`)}</ul>
+    <ul class="plain quiet">${listLimits(models, row).map((limit) => html`<li>${limit}</li>`)}</ul>
   </section>`;
 }
 

@@ -18,6 +18,7 @@ import { renderState } from "../states.ts";
 import {
   type RowLinks,
   renderCaveats,
+  renderNoUsage,
   renderUsageChips,
   renderUsageMenus,
   renderUsageNotices,
@@ -107,7 +108,7 @@ function renderUsed(
   view: UsageView,
 ): Html {
   const shown = findShownLines(lines, view.own);
-  if (lines.length === 0) return renderState("No model was used in this period", "Choose a longer period.");
+  if (lines.length === 0) return renderNoUsage(view);
   if (shown.length === 0)
     return renderState(
       view.own.models === "unpriced"
@@ -154,7 +155,7 @@ function renderUnused(
 /** Renders the cells of a model's rates, with where they come from and its other prices. */
 function renderRates(row: RateRow | null, history: readonly RateRow[]): Html {
   const rates = row?.rates;
-  return html`<td class="num wide">${formatRate(rates?.input)}</td><td class="num wide">${formatRate(rates?.cacheRead)}</td><td class="num wide">${formatRate(rates?.cacheWrite)}${rates?.cacheWrite1h == null ? "" : html`<span class="sub">1 h ${formatRate(rates.cacheWrite1h)}</span>`}</td><td class="num wide">${formatRate(rates?.output)}</td>
+  return html`<td class="num wide">${formatRate(rates?.input)}</td><td class="num wide">${formatRate(rates?.cacheRead)}</td><td class="num wide">${formatRate(rates?.cacheWrite)}${rates?.cacheWrite1h == null ? "" : html`<span class="sub">1 h: ${formatRate(rates.cacheWrite1h)}</span>`}</td><td class="num wide">${formatRate(rates?.output)}</td>
     <td class="wide">${row === null ? html`<span class="warn">no rate</span>` : html`<bdi>${row.origin?.name ?? row.source}</bdi><span class="sub">${row.effectiveFrom === null ? `stated ${row.provenanceDate}` : `since ${row.effectiveFrom}`}</span>${history.length < 2 ? "" : renderHistory(row, history)}`}</td>`;
 }
 
@@ -177,8 +178,11 @@ function describeTime({ effectiveFrom, effectiveTo, daily, provenanceDate }: Rat
   return `${from}${to}${hours}${daily?.weekdaysOnly === true ? " on weekdays" : ""}`;
 }
 
+/** Formats a rate with all of its digits, at least with cents, so that the rates of a column can be compared. */
 const formatRate = (rate: number | null | undefined): string =>
-  rate === null || rate === undefined ? UNKNOWN : formatRateText(rate);
+  rate === null || rate === undefined
+    ? UNKNOWN
+    : formatRateText(rate).replace(/^\d+$/, "$&.00").replace(/\.\d$/, "$&0");
 
 function renderLine(line: ModelLine, history: readonly RateRow[], view: UsageView, links: RowLinks): Html {
   const { provider, name, row, versions, sums } = line;

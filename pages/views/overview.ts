@@ -19,13 +19,14 @@ import { type Bar, renderBars } from "../chart/bars.ts";
 import { type HeatCell, renderHeatmap } from "../chart/heatmap.ts";
 import { renderMeter } from "../chart/meter.ts";
 import { describeCoverageFigure, describeGap, renderCoverageValue } from "../coverage-figure.ts";
-import { DIMENSION_NAMES } from "../dimension-names.ts";
+import { DIMENSION_NAMES, nameDimension } from "../dimension-names.ts";
 import { formatChange, formatShare, renderShortCount, renderUsd } from "../figures.ts";
 import { formatShortUsd, shortenDate } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { type FailedPart, renderUnreadOf } from "../page-parts.ts";
 import { pageHref } from "../page-place.ts";
 import { type FirstStep, renderFirstRun, renderState } from "../states.ts";
+import { nameMonth } from "../times.ts";
 import type { UsageResult } from "../usage-host.ts";
 import {
   comparisonMenu,
@@ -37,6 +38,7 @@ import {
   type RowLinks,
   renderCaveats,
   renderMetric,
+  renderNoUsage,
   renderSum,
   renderUsageChips,
   renderUsageMenus,
@@ -124,7 +126,7 @@ export function renderOverview(answer: OverviewAnswer, view: UsageView): Html {
 function renderContents(answer: OverviewAnswer, view: UsageView): Html {
   const { usage, breakdowns, failed } = answer;
   const ahead = listEstimates(answer, view);
-  return html`<section class="panel" aria-labelledby="chart-title">
+  return html`${renderPlanHint(usage, view)}<section class="panel" aria-labelledby="chart-title">
       <div class="head"><h2 id="chart-title">${METRIC_NAMES[usage.metric]} by ${nameOf(usage.by)}</h2><span class="quiet">${describeBuckets(usage)}${describeEstimates(ahead)}</span></div>
       <div id="chart" data-live>${renderUsageBars(usage, view, { ahead })}</div>
     </section>
@@ -134,8 +136,14 @@ function renderContents(answer: OverviewAnswer, view: UsageView): Html {
     ${renderWhen(answer, view)}`;
 }
 
+/** Leads to what a plan covered where nothing was spent: a chart and tables of what was spent would be empty. */
+function renderPlanHint({ metric, totals }: UsageAnswer, view: UsageView): Html | "" {
+  if (metric !== "spent" || totals.spent_pico_usd !== "0" || totals.plan_usage_pico_usd === "0") return "";
+  return html`<div class="notice calm" role="note">Nothing was spent: a plan covered the calls. <a href="${usageHref(view, { metric: "plan_usage" })}">Show plan usage</a></div>`;
+}
+
 const nameOf = (dimension: UsageDimension | null): string =>
-  dimension === null ? "time" : DIMENSION_NAMES[dimension].toLowerCase();
+  dimension === null ? "time" : nameDimension(dimension);
 
 function renderControls({ breakdowns, dimensions }: OverviewAnswer, view: UsageView): Html {
   const has = (dimension: UsageDimension) => dimensions.includes(dimension);
@@ -216,23 +224,15 @@ function renderForecast({ to_date, estimate, month }: UsageForecast): Html {
     estimate === null
       ? "no estimate before 14 days of data"
       : `estimate: ${formatShortUsd(BigInt(estimate.low))} to ${formatShortUsd(BigInt(estimate.high))}`;
-  return html`<div><dt>${month} so far</dt><dd class="value">${renderUsd(BigInt(to_date))}</dd><dd>${range}</dd></div>`;
+  return html`<div><dt>${nameMonth(`${month}-01`)} so far</dt><dd class="value">${renderUsd(BigInt(to_date))}</dd><dd>${range}</dd></div>`;
 }
 
 function renderNothing(usage: UsageAnswer, view: UsageView): Html {
-  if (view.query.filters.length > 0)
-    return renderState(
-      "No requests match these filters",
-      "Remove one of them to see more.",
-      html`<p><a href="${usageHref(view, { filters: [] })}">Remove all filters</a></p>`,
-    );
-  const { coverage } = usage;
-  const missed = coverage === null ? 0 : coverage.seen;
+  const missed = usage.coverage?.seen ?? 0;
+  if (missed === 0 || view.query.filters.length > 0) return renderNoUsage(view);
   return renderState(
-    missed === 0 ? "No calls in this period" : "Calls in this period were not metered",
-    missed === 0
-      ? "The meter saw no call to a provider."
-      : `${formatQuantity(missed, "call")} passed without being read.`,
+    "Calls in this period were not metered",
+    `${formatQuantity(missed, "call")} passed without being read.`,
     html`<p><a href="${usageHref(view, { period: "12m" })}">Show 12 months</a></p>`,
   );
 }
@@ -411,7 +411,9 @@ function renderYear(year: UsageSeries): Html {
     if (label.endsWith("-01")) months.set(Math.floor((first + at) / 7), label.slice(0, 7));
   }
   const shown = [...months].filter((_, n) => n % 2 === 0);
-  return renderHeatmap(rows, new Map(shown), (value) => formatMetric(year.metric, value));
+  return renderHeatmap("By day, 12 months", rows, new Map(shown), (value) =>
+    formatMetric(year.metric, value),
+  );
 }
 
 /** Adds up the same hour of several weeks. For how long no meter ran is unknown if it is of one of them. */
@@ -426,8 +428,10 @@ function addHours(hours: UsageSeries["buckets"]): Pick<HeatCell, "value" | "gap"
   return { value: whole.value, ...gapOf(whole) };
 }
 
+const formatHour = (hour: number): string => `${String(hour).padStart(2, "0")}:00`;
+
 /** The hours that are named below a week. */
-const HOURS: ReadonlyMap<number, string> = new Map([0, 6, 12, 18].map((hour) => [hour, `${hour}:00`]));
+const HOURS: ReadonlyMap<number, string> = new Map([0, 6, 12, 18].map((hour) => [hour, formatHour(hour)]));
 
 /** Draws a column per hour, with a row per weekday. */
 function renderWeek(hours: UsageSeries): Html {
@@ -438,9 +442,11 @@ function renderWeek(hours: UsageSeries): Html {
   const rows = WEEKDAYS.map((name, day) => ({
     name,
     cells: Array.from({ length: 24 }, (_, at): HeatCell => {
-      const hour = String(at).padStart(2, "0");
-      return { label: `${name} ${hour}:00`, ...addHours(byHour.get(`${day} ${hour}`) ?? []) };
+      const hour = formatHour(at);
+      return { label: `${name} ${hour}`, ...addHours(byHour.get(`${day} ${hour.slice(0, 2)}`) ?? []) };
     }),
   }));
-  return renderHeatmap(rows, HOURS, (value) => formatMetric(hours.metric, value));
+  return renderHeatmap("By weekday and hour, 30 days", rows, HOURS, (value) =>
+    formatMetric(hours.metric, value),
+  );
 }

@@ -17,11 +17,11 @@ import { renderCoverageLine } from "../coverage-figure.ts";
 import { formatChange, formatShare, renderUsd } from "../figures.ts";
 import type { Html } from "../html.ts";
 import { type FailedPart, renderUnreadOf } from "../page-parts.ts";
-import { renderState } from "../states.ts";
 import { renderCommand } from "../tools.ts";
 import {
   type RowLinks,
   renderCaveats,
+  renderNoUsage,
   renderSum,
   renderUsageChips,
   renderUsageNotices,
@@ -67,7 +67,7 @@ export function renderProjects(answer: ProjectsAnswer, view: UsageView): Html {
     ${renderUnreadOf(answer.failed, "origins of projects", "how projects were found")}
     <div id="projects" data-live>${
       usage.rows.length === 0
-        ? renderState("No project in this period", "Choose a longer period.")
+        ? renderNoUsage(view)
         : html`<section class="panel"><div class="scroll"><table aria-label="Projects">
       <thead><tr><th scope="col">Project</th><th scope="col" class="desk"><span class="hidden">Over time</span></th><th scope="col" class="num desk">Requests</th><th scope="col" class="num desk">Share</th><th scope="col" class="num">Spent</th><th scope="col" class="num desk">Plan usage</th><th scope="col" class="num desk">${usage.compared === null ? "" : "Change"}</th></tr></thead>
       <tbody>${usage.rows.map((row) => renderProject(row, calls.get(row.key), answer, view))}</tbody></table></div>${newest === null || newest.since === null ? "" : html`<p class="quiet">How projects were found and the number of sessions come from the newest ${formatCount(NEWEST_CALLS)} calls of the period.</p>`}</section>
@@ -149,7 +149,7 @@ function renderBranches(
     const count = calls?.sessions.get(cell.key) ?? 0;
     if (count === 0 || cell.other_values !== null) return "";
     const href = sessions(withFilter(withFilter(view.query, "project", key), "branch", cell.key));
-    return html` (<a href="${href}">${formatQuantity(count, "session")}</a>)`;
+    return html`, <a href="${href}">${formatQuantity(count, "session")}</a>`;
   };
   return html`<span class="sub">${shown.map(
     (cell, n) =>

@@ -9,12 +9,14 @@ import { describeGap, renderCoverageLine } from "../coverage-figure.ts";
 import { formatShare, renderShortCount, renderUsd } from "../figures.ts";
 import { formatShortUsd, shortenDate } from "../formats.ts";
 import type { Html } from "../html.ts";
+import { renderNotes } from "../notes.ts";
 import { type FailedPart, renderUnreadOf } from "../page-parts.ts";
 import { renderState } from "../states.ts";
 import type { PeriodCoverage } from "../usage-host.ts";
 import {
   type CaveatLinks,
   filterMenusOf,
+  renderNoUsage,
   renderUsageChips,
   renderUsageMenus,
   renderUsageNotices,
@@ -56,7 +58,7 @@ export function renderSavings(
     <div id="summary" data-live><p class="quiet" data-summary>${savings.period.label} (${savings.tz}). ${summarise(savings)}${renderCoverageLine(coverage, links.coverage)}</p>
     ${savings.requests === 0 ? "" : renderFigures(savings)}
     ${renderCaveats(savings)}</div>
-    ${savings.requests === 0 ? renderNothing(view) : html`${renderChart(savings, coverage, view)}${renderFindings(savings, links)}`}`;
+    ${savings.requests === 0 ? renderNoUsage(view) : html`${renderChart(savings, coverage, view)}${renderFindings(savings, links)}`}`;
 }
 
 /** Formats an amount that may be negative. */
@@ -75,7 +77,8 @@ function summarise(savings: SavingsAnswer): string {
   if (requests === 0) return "";
   const found = findings.length + more_findings;
   if (found === 0) return "No savings were found.";
-  return `${formatQuantity(found, "finding")}; ${formatAmount(findableOf(savings))} could have been saved where it can be computed.`;
+  const saving = findableOf(savings);
+  return `${formatQuantity(found, "finding")}. ${saving === 0n ? "What could be saved is unknown." : `Known savings: ${formatAmount(saving)}.`}`;
 }
 
 function renderFigures({ cache }: SavingsAnswer): Html {
@@ -112,23 +115,8 @@ function renderCaveats({ cache, clamped_from, period, repeats }: SavingsAnswer):
       ? []
       : [`Older requests are no longer kept: the period begins at ${period.from}.`]),
   ];
-  return lines.length === 0
-    ? ""
-    : html`<div class="notice" role="note"><ul>${lines.map((line) => html`<li>${line}</li>`)}</ul></div>`;
+  return renderNotes(lines);
 }
-
-const renderNothing = (view: UsageView): Html =>
-  view.query.filters.length > 0
-    ? renderState(
-        "No requests match these filters",
-        "Remove one of them to see more.",
-        html`<p><a href="${usageHref(view, { filters: [] })}">Remove all filters</a></p>`,
-      )
-    : renderState(
-        "No calls in this period",
-        "Choose a longer period.",
-        html`<p><a href="${usageHref(view, { period: "12m" })}">Show 12 months</a></p>`,
-      );
 
 /** Renders what caches saved by time: of the money spent, or of plans if no money was. */
 function renderChart(

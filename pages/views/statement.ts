@@ -9,7 +9,7 @@ import { formatChange, renderUsd } from "../figures.ts";
 import { formatShortUsd, shortenDate } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
-import { type CaveatLinks, renderCaveatItems, renderSum } from "../usage-view.ts";
+import { type CaveatLinks, listCaveats, renderSum } from "../usage-view.ts";
 import { COST_SERIES } from "./now.ts";
 
 /** Where the price of a model came from. */
@@ -204,7 +204,7 @@ function renderRows(answer: UsageAnswer, title: string, head: string): Html {
 
 function renderNotes({ usage, rates, links }: Statement, digest: string): Html {
   return html`<section class="panel long" aria-labelledby="notes-title"><h2 id="notes-title">Notes</h2>
-${usage.caveats.length === 0 ? html`<p>Every request has a known price and complete usage.</p>` : html`<ul class="plain">${renderCaveatItems(usage, links)}</ul>`}
+${usage.caveats.length === 0 ? html`<p>Every request has a known price and complete usage.</p>` : html`<ul class="plain">${listCaveats(usage, links).map((caveat) => html`<li>${caveat}</li>`)}</ul>`}
 ${
   rates.length === 0
     ? ""

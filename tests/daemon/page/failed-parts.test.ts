@@ -74,7 +74,7 @@ const NO_COVERAGE = /<span class="bad">Coverage could not be read\.<\/span>/;
 
 describe("a part of a local page that can't be read", () => {
   for (const [path, part, breakIt, place, rest] of [
-    ["/", "breakdowns", brokenBreakdowns, AT("breakdowns"), /2026-05 so far[\s\S]*class="chart"/],
+    ["/", "breakdowns", brokenBreakdowns, AT("breakdowns"), /May 2026 so far[\s\S]*class="chart"/],
     ["/savings", "menus of filters", brokenBreakdowns, AT("menus of filters"), /Savings/],
     ["/savings", "coverage, menus of filters", brokenCoverage, NO_COVERAGE, /Savings/],
     ["/now", "limits", brokenLimits, AT("limits"), /Latest requests[\s\S]*apollo/],

@@ -6,6 +6,7 @@ import { heatLevel } from "../../../pages/chart/heatmap.ts";
 import { renderLane } from "../../../pages/chart/lane.ts";
 import { renderLine } from "../../../pages/chart/line.ts";
 import { ceilToStep, pickLabels, stackHeights } from "../../../pages/chart/scale.ts";
+import { formatShortUsd } from "../../../pages/formats.ts";
 
 const amount = fc.bigInt({ min: 0n, max: 10n ** 19n });
 
@@ -23,11 +24,24 @@ describe("the heights of bars", () => {
     );
   });
 
-  it("begin with a step of 1, 2 or 5", () => {
+  it("have an even step as their top, so that half of it is exact", () => {
     assert.deepEqual(
-      [0n, 1n, 3n, 6n, 10n, 101n].map((value) => ceilToStep(value, 7n)),
-      [7n, 1n, 5n, 10n, 10n, 200n],
+      [0n, 1n, 3n, 5n, 9n, 10n, 11n, 101n, 401n, 900n].map((value) => ceilToStep(value, 7n)),
+      [7n, 2n, 4n, 6n, 10n, 10n, 20n, 200n, 600n, 1_000n],
     );
+  });
+
+  it("are labelled without zeros that say nothing", () => {
+    const chart = {
+      id: "c",
+      title: "Cost",
+      heading: "Day",
+      series: [{ name: "Cost", colour: 0 }],
+      ceilingIfEmpty: 1n,
+    };
+    const bars = [{ label: "one", values: [150_000_000_000n] }];
+    const page = String(renderBars({ ...chart, bars, format: formatShortUsd, render: formatShortUsd }));
+    assert.match(page, /<span>\$0\.20<\/span><span>\$0\.10<\/span><span>\$0\.00<\/span>/);
   });
 
   it("of a heatmap show anything above zero", () => {
@@ -124,7 +138,7 @@ describe("renderBars()", () => {
     const text = String(renderBars({ ...chart, hasNoSum: true }));
     assert.match(text, /data-tip="2026-11-22\nOther: 1 units\n/);
     assert.match(text, /data-tip="2026-11-24: not metering for 3 h\n/);
-    assert.doesNotMatch(text, />Total<|6 units/);
+    assert.doesNotMatch(text, />Total<|: 6 units/);
     const single = { ...chart, hasNoSum: true, series: chart.series.slice(0, 1), bars: chart.bars.slice(2) };
     assert.match(String(renderBars(single)), />Total<\/th>/);
     assert.match(String(renderBars(single)), /data-tip="2026-11-24: 2 units, not metering for 3 h"/);

@@ -57,7 +57,7 @@ describe("renderBudgetsNow()", () => {
       `${renderBudgetsNow(lines(budgets), clock as never, "/limits")}`;
     assert.equal(now(), '<div id="budgets" data-live></div>');
     const shown = now(line({ status: "exceeded", spent: "100", used_percent: 100 }));
-    assert.match(shown, /<a href="\/limits">Limits and budgets<\/a>/);
+    assert.match(shown, /<a href="\/limits">All budgets<\/a>/);
     assert.match(shown, /used up, refuses calls[\s\S]*meter budget lift day --for 1h/);
   });
 });

@@ -166,9 +166,9 @@ describe("renderModels()", () => {
     assert.match(page, /<summary>3 prices<\/summary>/);
     assert.match(
       page,
-      /since 2026-10-01, until 2027-01-01, 00:00 to 00:00 UTC on weekdays: 2 in, 2 out, <bdi>bundled<\/bdi><\/li>/,
+      /since 2026-10-01, until 2027-01-01, 00:00 to 00:00 UTC on weekdays: 2.00 in, 2.00 out, <bdi>bundled<\/bdi><\/li>/,
     );
-    assert.match(page, /stated 2026-09-23: 3 in, 3 out, <bdi>operator<\/bdi> \(in force\)/);
+    assert.match(page, /stated 2026-09-23: 3.00 in, 3.00 out, <bdi>operator<\/bdi> \(in force\)/);
     assert.doesNotMatch(show("models=unused&q=gpt").page, /<summary>\d+ prices/);
   });
 });

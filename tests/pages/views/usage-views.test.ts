@@ -13,7 +13,7 @@ import type { UsageSeries } from "../../../core/pricing/view/usage-reports.ts";
 import { emptySums, type UsageSums } from "../../../core/pricing/view/usage-sums.ts";
 import { findZone } from "../../../core/values/zone.ts";
 import type { UsageAnswer, UsageForecast } from "../../../core/wire/usage.ts";
-import { readUsageView, type UsageViewSpec, usageHref } from "../../../pages/usage-view.ts";
+import { readUsageView, renderNoUsage, type UsageViewSpec, usageHref } from "../../../pages/usage-view.ts";
 import { renderExplore } from "../../../pages/views/explore.ts";
 import { EXPLORE_VIEW, exploreQuery } from "../../../pages/views/explore-view.ts";
 import {
@@ -246,14 +246,42 @@ describe("renderUsageBars()", () => {
   });
 });
 
+describe("renderNoUsage()", () => {
+  const show = (query: string) => String(renderNoUsage(viewOf(EXPLORE_VIEW, query)));
+
+  it("leads to a longer period without filters, and names no filter that there is not", () => {
+    assert.match(show(""), /No metered calls in this period[\s\S]*href="\/explore\?period=12m"/);
+    assert.doesNotMatch(show("period=12m"), /longer period|href/);
+    assert.doesNotMatch(show(""), /filter/);
+  });
+
+  it("names each filter, with the address without it", () => {
+    const page = show("project=apollo&model.not=opus&model.not=haiku&period=7d");
+    assert.match(page, /model\.not=opus">Without project <bdi>apollo<\/bdi><\/a>/);
+    assert.match(
+      page,
+      /href="\/explore\?period=7d&amp;project=apollo">Without model not <bdi>haiku<\/bdi> or <bdi>opus<\/bdi><\/a>/,
+    );
+    assert.match(page, /Remove one of them/);
+    assert.match(show("project=apollo"), /Remove the filter/);
+  });
+});
+
 describe("renderOverview()", () => {
   const show = (
     text: string,
-    { forecast = steady, hours = null }: { forecast?: UsageForecast | null; hours?: UsageSeries | null } = {},
+    {
+      forecast = steady,
+      hours = null,
+      planPicoUsd = 0n,
+    }: { forecast?: UsageForecast | null; hours?: UsageSeries | null; planPicoUsd?: bigint } = {},
   ) => {
     const view = viewOf(OVERVIEW_VIEW, text);
-    const usage = answer(view.query, [{ by: "a", thenBy: null, bucket: 29, cost: 10n ** 12n }]);
-    const answered = { usage, forecast, dimensions: ["model"] as const, links };
+    const given = [{ by: "a", thenBy: null, bucket: 29, cost: planPicoUsd === 0n ? 10n ** 12n : 0n }];
+    const answered = answer(view.query, given);
+    const totals = { ...answered.totals, plan_usage_pico_usd: `${planPicoUsd}` };
+    const usage = { ...answered, totals };
+    const shown = { usage, forecast, dimensions: ["model"] as const, links };
     const others = {
       breakdowns: [],
       branches: null,
@@ -263,7 +291,7 @@ describe("renderOverview()", () => {
       firstSteps: [],
       failed: [],
     };
-    return String(renderOverview({ ...answered, ...others }, view));
+    return String(renderOverview({ ...shown, ...others }, view));
   };
   /** One dollar a day, of which half is still to come today. */
   const steady: UsageForecast = {
@@ -285,6 +313,13 @@ describe("renderOverview()", () => {
     assert.match(days, /; outlined: estimate of the rest of today</);
     assert.equal(days.match(/<rect class="ahead" x="[\d.]+%/g)?.length, 1);
     assert.match(days, /data-tip="2026-11-23: \$1.00[^"]*still to come, estimate: \$0.5000"/);
+  });
+
+  it("leads to the usage of a plan where nothing was spent", () => {
+    const hint = /Nothing was spent: a plan covered the calls\. <a href="\/\?metric=plan_usage">/;
+    assert.match(show("", { planPicoUsd: 1n }), hint);
+    assert.doesNotMatch(show(""), /Nothing was spent/);
+    assert.doesNotMatch(show("metric=plan_usage", { planPicoUsd: 1n }), /Nothing was spent/);
   });
 
   it("hatches an hour of the week in which the meter never ran, and no other one", () => {
