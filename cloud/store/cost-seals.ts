@@ -35,11 +35,11 @@ const hashOf = (seq: string, previous: string) =>
  * Moves the head: `$1` is the workspace, `$2` and `$3` the texts before and after the number and the previous hash. The caller has changed
  * the sums by model too, so these stay complete if they were.
  */
-const MOVE_HEAD = `insert into cost_seal_heads as h (workspace_id, seq, prev_hash, hash, summed_seq)
-  values ($1::uuid, 1, '${GENESIS_HASH}', ${hashOf("1", `'${GENESIS_HASH}'`)}, 1)
+const MOVE_HEAD = `insert into cost_seal_heads as h (workspace_id, seq, prev_hash, hash, summed_seq, summed_seals)
+  values ($1::uuid, 1, '${GENESIS_HASH}', ${hashOf("1", `'${GENESIS_HASH}'`)}, 1, 1)
   on conflict (workspace_id) do update set
     seq = h.seq + 1, prev_hash = h.hash, hash = ${hashOf("(h.seq + 1)", "h.hash")},
-    summed_seq = case when h.summed_seq = h.seq then h.seq + 1 else h.summed_seq end
+    summed_seq = case when h.summed_seq = h.seq then h.seq + 1 else h.summed_seq end, summed_seals = h.summed_seals + 1
   returning seq, prev_hash, hash, summed_seq is not distinct from seq as is_summed`;
 
 const INSERT_SEAL = `insert into cost_seals

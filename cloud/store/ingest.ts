@@ -5,7 +5,7 @@ import type { Sha256 } from "../../core/values/hash.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { expectRows } from "./affected-rows.ts";
 import { appendSeal, sealFilled, sortedById } from "./cost-seals.ts";
-import { askForModelSums } from "./model-sums.ts";
+import { askForModelSums, isAskingSeal } from "./model-sums.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { FILLABLE_COLUMNS, REQUEST_COLUMNS, type RequestColumn } from "./request-columns.ts";
 import { addToRollups, rollupChanges } from "./rollup-changes.ts";
@@ -47,9 +47,9 @@ export async function ingest(
 ): Promise<readonly IngestOutcome[]> {
   const first = new Map<string, StoredRequest>();
   for (const row of rows) if (!first.has(row.request_id)) first.set(row.request_id, row);
-  const { inserted, refused, isSummed } = await insertAll(db, workspaceId, [...first.values()], sha256);
-  // The next batch asks again if this fails, as it does while the coordinator of a cluster is down.
-  if (!isSummed)
+  const { inserted, refused, asksForSums } = await insertAll(db, workspaceId, [...first.values()], sha256);
+  // A later batch asks again if this fails, as it does while the coordinator of a cluster is down.
+  if (asksForSums)
     await askForModelSums(db, workspaceId, Date.parse(rows[0]?.received_at ?? "")).catch(() => {});
   if (inserted.size === rows.length) return rows.map(() => "accepted");
   const outcomes = rows.map((row): IngestOutcome => {
@@ -67,8 +67,8 @@ export async function ingest(
 interface Inserted {
   readonly inserted: ReadonlySet<string>;
   readonly refused: ReadonlySet<string>;
-  /** Whether the sums by model are complete after this. */
-  readonly isSummed: boolean;
+  /** Whether to ask for the sums by model, which are not complete. */
+  readonly asksForSums: boolean;
 }
 
 /** Inserts all rows. If the database refuses some, finds them by halving and inserts the others. */
@@ -78,12 +78,12 @@ async function insertAll(
   rows: readonly StoredRequest[],
   sha256: Sha256,
 ): Promise<Inserted> {
-  if (rows.length === 0) return { inserted: new Set(), refused: new Set(), isSummed: true };
+  if (rows.length === 0) return { inserted: new Set(), refused: new Set(), asksForSums: false };
   try {
-    const { ids, isSummed } = await inScope(db, { workspaceId }, (trx) =>
+    const { ids, asksForSums } = await inScope(db, { workspaceId }, (trx) =>
       insertRows(trx, workspaceId, rows, sha256),
     );
-    return { inserted: new Set(ids), refused: new Set(), isSummed };
+    return { inserted: new Set(ids), refused: new Set(), asksForSums };
   } catch (error) {
     const isData =
       error instanceof DatabaseError && (error.reason === "invalid_value" || error.reason === "constraint");
@@ -92,7 +92,7 @@ async function insertAll(
       return {
         inserted: new Set(),
         refused: new Set(rows.map(({ request_id }) => request_id)),
-        isSummed: true,
+        asksForSums: false,
       };
     const half = rows.length >> 1;
     const low = await insertAll(db, workspaceId, rows.slice(0, half), sha256);
@@ -100,7 +100,7 @@ async function insertAll(
     return {
       inserted: new Set([...low.inserted, ...high.inserted]),
       refused: new Set([...low.refused, ...high.refused]),
-      isSummed: low.isSummed && high.isSummed,
+      asksForSums: low.asksForSums || high.asksForSums,
     };
   }
 }
@@ -132,7 +132,7 @@ function inputOf(rows: readonly StoredRequest[], columns: readonly RequestColumn
 }
 
 /**
- * Inserts rows, and adds those that were not there yet to the rollups and to a seal. Returns their ids, and whether the sums by model are complete.
+ * Inserts rows, and adds those that were not there yet to the rollups and to a seal. Returns their ids, and whether to ask for the sums by model.
  *
  * Each statement names its workspace and depends on no other one's changes, so that a cluster runs it on one shard. The query of an insert
  * reads the workspace's row, since a cluster otherwise runs it on the coordinator, at twice the work (docs/cluster.md).
@@ -142,7 +142,7 @@ async function insertRows(
   workspaceId: string,
   rows: readonly StoredRequest[],
   sha256: Sha256,
-): Promise<{ readonly ids: readonly string[]; readonly isSummed: boolean }> {
+): Promise<{ readonly ids: readonly string[]; readonly asksForSums: boolean }> {
   const sorted = sortedById(rows);
   const { rows: results } = await sql<{ request_id: string }>`
     insert into requests (workspace_id, ${sql.raw(COLUMNS)})
@@ -152,14 +152,19 @@ async function insertRows(
     on conflict (workspace_id, request_id) do nothing
     returning request_id`.execute(trx);
   const ids = results.map(({ request_id }) => request_id);
-  if (ids.length === 0) return { ids, isSummed: true };
+  if (ids.length === 0) return { ids, asksForSums: false };
   const stored = new Set(ids);
   const requests =
     stored.size === sorted.length ? sorted : sorted.filter((row) => stored.has(row.request_id));
   await addToRollups(trx, workspaceId, rollupChanges([{ sign: 1, requests }]));
   const sealedAt = (requests[0] as StoredRequest).received_at;
-  const { isSummed } = await appendSeal(trx, workspaceId, { kind: "stored", requests, sealedAt }, sha256);
-  return { ids, isSummed };
+  const { seq, isSummed } = await appendSeal(
+    trx,
+    workspaceId,
+    { kind: "stored", requests, sealedAt },
+    sha256,
+  );
+  return { ids, asksForSums: !isSummed && isAskingSeal(seq) };
 }
 
 /**

@@ -32,6 +32,7 @@ import { requestLookupOnACluster } from "./migrations/0027-request-lookup-on-a-c
 import { unsealedBodies } from "./migrations/0028-unsealed-bodies.ts";
 import { coverageDays } from "./migrations/0029-coverage-days.ts";
 import { modelSums } from "./migrations/0030-model-sums.ts";
+import { summedSeals } from "./migrations/0031-summed-seals.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -67,6 +68,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   unsealedBodies,
   coverageDays,
   modelSums,
+  summedSeals,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

@@ -1,5 +1,5 @@
 import { sql, type Transaction } from "kysely";
-import { DAY_MS, MINUTE_MS, type Millis } from "../../core/values/time.ts";
+import { DAY_MS, HOUR_MS, type Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { expectRows } from "./affected-rows.ts";
 import type { CloudDatabase } from "./open-database.ts";
@@ -8,8 +8,20 @@ import type { CloudSchema } from "./schema.ts";
 import { endTask, postponeTask, type Task } from "./tasks.ts";
 import { inScope, lockWorkspace } from "./transaction.ts";
 
-/** When the sums of a workspace are tried again if they did not become complete: processes of the previous version still run. */
-const TRY_AGAIN_MS = 10 * MINUTE_MS;
+/**
+ * When the sums of a workspace are tried again if they did not become complete, because processes of the previous version still run: in the
+ * purge job's next run, which is an hour after the end of this one.
+ */
+const TRY_AGAIN_MS = HOUR_MS;
+
+/**
+ * Seals from one whose batch asks for the sums, if they are not complete, to the next. Asking is a transaction of its own. Odd, so that seals of
+ * filled records, which do not ask, can't be all of those that would.
+ */
+const ASKING_INTERVAL = 61;
+
+/** Whether the batch with this seal asks for the sums if they are not complete. The first one of a workspace does. */
+export const isAskingSeal = (seq: string): boolean => Number(seq) % ASKING_INTERVAL === 1;
 
 /**
  * Whether the sums by model are those of all requests. Each transaction that changes them appends a cost seal, and so does one of a process of
@@ -33,13 +45,18 @@ export async function askForModelSums(db: CloudDatabase, workspaceId: string, no
   );
 }
 
-/** Sums up the days of a workspace that are not summed by model. The task ends when they are complete. */
+/**
+ * Sums up the days of a workspace that are not summed by model. The task ends when they are complete. Batches wait for one day at a time, and
+ * not for the comparison of all days: what processes of this version add meanwhile is summed already, and the seals show whether another
+ * process added something.
+ */
 export async function sumModels(db: CloudDatabase, task: Task<"sum_models">, now: Millis): Promise<void> {
   const workspaceId = task.taskId;
   const run = <T>(work: (trx: Transaction<CloudSchema>) => Promise<T>) => inScope(db, { workspaceId }, work);
+  const unsummedSeals = await run((trx) => countUnsummedSeals(trx, workspaceId));
   const days = await run((trx) => listUnsummedDays(trx, workspaceId));
   for (const day of days) await run((trx) => addMissing(trx, workspaceId, day));
-  const isComplete = await run((trx) => markComplete(trx, workspaceId));
+  const isComplete = await run((trx) => markComplete(trx, workspaceId, unsummedSeals));
   await (isComplete ? endTask(db, task) : postponeTask(db, task, now + TRY_AGAIN_MS));
 }
 
@@ -107,21 +124,28 @@ async function addMissing(trx: Transaction<CloudSchema>, workspaceId: string, da
       ${list((sum) => `${sum} = usage_branches.${sum} + excluded.${sum}`)}`.execute(trx);
 }
 
+/** Counts the seals of processes that do not know the sums by model. Null for a workspace without seals. */
+async function countUnsummedSeals(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+): Promise<string | null> {
+  const { rows } = await sql<{ seals: string }>`
+    select (seq - summed_seals)::text as seals from cost_seal_heads where workspace_id = ${workspaceId}::uuid`.execute(
+    trx,
+  );
+  return rows[0]?.seals ?? null;
+}
+
 /**
- * Returns whether the sums are complete, and records it in the head of the seals, if there is one. With the workspace and the head locked, no
- * other transaction can commit sums.
+ * Records that the sums are complete, unless a process that does not know them has appended a seal since `unsummedSeals` were counted. Returns
+ * whether they are; without seals, there is nothing to record.
  */
-async function markComplete(trx: Transaction<CloudSchema>, workspaceId: string): Promise<boolean> {
-  await lockWorkspace(trx, workspaceId);
-  const { rows } =
-    await sql`select 1 from cost_seal_heads where workspace_id = ${workspaceId}::uuid for update`.execute(
-      trx,
-    );
-  if ((await listUnsummedDays(trx, workspaceId)).length > 0) return false;
-  const { numAffectedRows } =
-    await sql`update cost_seal_heads set summed_seq = seq where workspace_id = ${workspaceId}::uuid`.execute(
-      trx,
-    );
-  expectRows(numAffectedRows, rows.length);
-  return true;
+async function markComplete(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  unsummedSeals: string | null,
+): Promise<boolean> {
+  await sql`update cost_seal_heads set summed_seq = seq
+    where workspace_id = ${workspaceId}::uuid and seq - summed_seals = ${unsummedSeals}::bigint`.execute(trx);
+  return (await hasModelSums(trx, workspaceId)) || (await countUnsummedSeals(trx, workspaceId)) === null;
 }

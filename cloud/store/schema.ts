@@ -347,6 +347,7 @@ export interface CloudSchema {
     prev_hash: string;
     hash: string;
     summed_seq: Integer | null;
+    summed_seals: Integer;
   };
   cost_seals: {
     workspace_id: string;

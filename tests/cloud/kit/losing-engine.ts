@@ -4,8 +4,8 @@ import type { Engine } from "./engines.ts";
 
 /** Which statements are lost. A lost one is not run and reports that it affected no row. */
 export interface Losses {
-  /** Called with the text of each statement. */
-  loses: (statement: string) => boolean;
+  /** Called with the text of each statement, which waits for the result. */
+  loses: (statement: string) => boolean | Promise<boolean>;
 }
 
 /** An engine whose database loses statements without an error, as a cluster does while a shard moves. */
@@ -31,7 +31,7 @@ export function losingEngine(engine: Engine, losses: Losses): Engine {
 function losingConnection(inner: DatabaseConnection, losses: Losses): DatabaseConnection {
   return {
     executeQuery: async (query: CompiledQuery) =>
-      losses.loses(query.sql) ? { rows: [], numAffectedRows: 0n } : await inner.executeQuery(query),
+      (await losses.loses(query.sql)) ? { rows: [], numAffectedRows: 0n } : await inner.executeQuery(query),
     streamQuery: () => {
       throw new Error("streaming queries are not supported");
     },

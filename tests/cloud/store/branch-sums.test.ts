@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import fc from "fast-check";
 import { sql } from "kysely";
+import { sumModels } from "../../../cloud/store/model-sums.ts";
 import { blankRequests } from "../../../cloud/store/purge.ts";
 import { resumeTasks } from "../../../cloud/store/resume-tasks.ts";
 import { contributions, USAGE_SUMS } from "../../../cloud/store/rollups.ts";
@@ -20,8 +21,10 @@ import {
   UNLIMITED,
 } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
+import { type Losses, losingEngine } from "../kit/losing-engine.ts";
 
-const DAY = 86_400_000;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 
 /** A record with one of a few ids, so that some are sent again and then state more. */
 const sent = fc.record({
@@ -46,8 +49,10 @@ const costOf = (totals: UsageAnswer["totals"]) =>
 
 describeOnEngines("the sums by branch and by model", (engine) => {
   let rig: CloudRig;
+  const noLosses = () => false;
+  const losses: Losses = { loses: noLosses };
   before(async () => {
-    rig = await createRig(engine, { config: UNLIMITED });
+    rig = await createRig(losingEngine(engine, losses), { config: UNLIMITED });
   });
   after(() => rig.close());
 
@@ -136,6 +141,56 @@ describeOnEngines("the sums by branch and by model", (engine) => {
       rig.db,
     );
 
+  /** Stores records as a process without the sums by branch and by model does. */
+  async function sendAsOldVersion(workspace: TestWorkspace, send: () => Promise<Response>) {
+    const own = sql`from usage_branches where workspace_id = ${workspace.id}::uuid`;
+    const { rows } = await sql<{
+      kept: unknown;
+    }>`select coalesce(json_agg(usage_branches), '[]') as kept ${own}`.execute(rig.db);
+    const heads = rig.db.selectFrom("cost_seal_heads").where("workspace_id", "=", workspace.id);
+    const before = await heads.select(["summed_seq", "summed_seals"]).executeTakeFirst();
+    await send();
+    await rig.db
+      .updateTable("cost_seal_heads")
+      .set(before ?? { summed_seq: null, summed_seals: 0 })
+      .where("workspace_id", "=", workspace.id)
+      .execute();
+    await sql`delete ${own}`.execute(rig.db);
+    await sql`insert into usage_branches
+      select * from json_populate_recordset(null::usage_branches, ${JSON.stringify(rows[0]?.kept)}::text::json)`.execute(
+      rig.db,
+    );
+  }
+
+  const listTasks = ({ id }: TestWorkspace) =>
+    rig.db.selectFrom("tasks").select(["kind", "due_at"]).where("task_id", "=", id).execute();
+
+  /** Sums up the models of a workspace as the hourly job does. */
+  const runSumming = ({ id }: TestWorkspace) =>
+    sumModels(rig.db, { kind: "sum_models", taskId: id, details: {} }, rig.clock.now());
+
+  /** Sums up the models of a workspace, and runs work each time that all of its days are compared. Returns how often. */
+  async function sumModelsWhile(workspace: TestWorkspace, work: () => Promise<unknown>): Promise<number> {
+    await sql`delete from usage_branches where workspace_id = ${workspace.id}::uuid and span_hours < 0`.execute(
+      rig.db,
+    );
+    await saveSummed(workspace, null);
+    await inScope(rig.db, {}, (trx) => addTask(trx, "sum_models", workspace.id, {}, rig.clock.now()));
+    let compared = 0;
+    const loses = async (statement: string) => {
+      if (!/as compared\s+group by/.test(statement)) return false;
+      compared += 1;
+      losses.loses = noLosses;
+      await work();
+      losses.loses = loses;
+      return false;
+    };
+    losses.loses = loses;
+    await runSumming(workspace);
+    losses.loses = noLosses;
+    return compared;
+  }
+
   /** Answers that the sums by model give are those that the other rollups give. */
   async function assertAnswersByModel(workspace: TestWorkspace) {
     const session = await rig.sessionFor(workspace.userId);
@@ -196,18 +251,7 @@ describeOnEngines("the sums by branch and by model", (engine) => {
               "meter_purge",
             );
           if (each.kind === "oldVersion") {
-            const own = sql`from usage_branches where workspace_id = ${workspace.id}::uuid`;
-            const { rows } = await sql<{
-              kept: unknown;
-            }>`select coalesce(json_agg(usage_branches), '[]') as kept ${own}`.execute(rig.db);
-            const summed = (await readSeals(workspace))?.summed_seq ?? null;
-            await send({ ...each.sent, branch: null });
-            await saveSummed(workspace, summed);
-            await sql`delete ${own}`.execute(rig.db);
-            await sql`insert into usage_branches
-              select * from json_populate_recordset(null::usage_branches, ${JSON.stringify(rows[0]?.kept)}::text::json)`.execute(
-              rig.db,
-            );
+            await sendAsOldVersion(workspace, () => send({ ...each.sent, branch: null }));
             isExact = false;
           }
           if (each.kind === "sum") {
@@ -246,30 +290,70 @@ describeOnEngines("the sums by branch and by model", (engine) => {
     await resumeTasks(rig.db, rig.clock.now());
     await assertAnswer(workspace);
     await assertAnswersByModel(workspace);
-    const left = () =>
-      rig.db.selectFrom("tasks").select("due_at").where("task_id", "=", workspace.id).execute();
-    assert.deepEqual(await left(), [{ due_at: rig.clock.now() + DAY }]);
+    assert.deepEqual(await listTasks(workspace), [{ kind: "sum_branches", due_at: rig.clock.now() + DAY }]);
     rig.clock.advance(DAY);
     await resumeTasks(rig.db, rig.clock.now());
-    assert.deepEqual(await left(), []);
+    assert.deepEqual(await listTasks(workspace), []);
   });
 
   it("by model are asked for again by the next batch after one of the previous version", async () => {
     const { workspace, send } = await open();
     await send({ id: 0, branch: "main", tokens: 7 });
-    await send({ id: 1, branch: "main", tokens: 7 });
-    await saveSummed(workspace, "1");
-    await sql`delete from usage_branches where workspace_id = ${workspace.id}::uuid and span_hours < 0`.execute(
-      rig.db,
-    );
+    await sendAsOldVersion(workspace, () => send({ id: 1, branch: "main", tokens: 7 }));
     await assertAnswersByModel(workspace);
     await send({ id: 2, branch: "main", tokens: 7 });
     assert.deepEqual(await readSeals(workspace), { seq: "3", summed_seq: "1" });
+    // One batch in 61 asks.
+    assert.deepEqual(await listTasks(workspace), []);
+    await sql`update cost_seal_heads set seq = 61 where workspace_id = ${workspace.id}::uuid`.execute(rig.db);
+    await send({ id: 3, branch: "main", tokens: 7 });
+    assert.deepEqual(await listTasks(workspace), [{ kind: "sum_models", due_at: rig.clock.now() }]);
     await resumeTasks(rig.db, rig.clock.now());
-    assert.deepEqual(await readSeals(workspace), { seq: "3", summed_seq: "3" });
+    assert.deepEqual(await readSeals(workspace), { seq: "62", summed_seq: "62" });
+    const { stored, expected } = await readBoth(workspace);
+    const byModel = (rows: readonly unknown[]) =>
+      rows.filter((row) => (row as { span_hours: number }).span_hours < 0);
+    assert.deepEqual(byModel(stored), byModel(expected));
+    assert.deepEqual(await listTasks(workspace), []);
+  });
+
+  // PGlite has one connection.
+  if (engine.name === "pglite") return;
+
+  it("by model are compared while batches are stored, and are complete afterwards", async () => {
+    const { workspace, send } = await open();
+    await send({ id: 0, branch: "main", tokens: 7 });
+    const statuses: number[] = [];
+    const compared = await sumModelsWhile(workspace, async () => {
+      const { status } = await send({ id: 1 + statuses.length, branch: "main", tokens: 7 });
+      statuses.push(status);
+    });
+    assert.deepEqual(statuses, Array(compared).fill(200));
+    assert.ok(compared > 0);
+    const seq = `${1 + compared}`;
+    assert.deepEqual(await readSeals(workspace), { seq, summed_seq: seq });
     const { stored, expected } = await readBoth(workspace);
     assert.deepEqual(stored, expected);
-    const tasks = rig.db.selectFrom("tasks").select("kind").where("task_id", "=", workspace.id);
-    assert.deepEqual(await tasks.execute(), []);
+  });
+
+  it("by model are tried again after an hour if the previous version stored requests meanwhile", async () => {
+    const { workspace, send } = await open();
+    await send({ id: 0, branch: "main", tokens: 7 });
+    await sumModelsWhile(workspace, async () => {
+      await sendAsOldVersion(workspace, () => send({ id: 1, branch: "main", tokens: 7 }));
+      // Another process completes the sums before the previous version stores requests again.
+      await runSumming(workspace);
+      assert.deepEqual(await readSeals(workspace), { seq: "2", summed_seq: "2" });
+      await inScope(rig.db, {}, (trx) => addTask(trx, "sum_models", workspace.id, {}, rig.clock.now()));
+      await sendAsOldVersion(workspace, () => send({ id: 2, branch: "main", tokens: 7 }));
+    });
+    assert.deepEqual(await readSeals(workspace), { seq: "3", summed_seq: "2" });
+    await assertAnswersByModel(workspace);
+    assert.deepEqual(await listTasks(workspace), [{ kind: "sum_models", due_at: rig.clock.now() + HOUR }]);
+    rig.clock.advance(HOUR);
+    await resumeTasks(rig.db, rig.clock.now());
+    assert.deepEqual(await readSeals(workspace), { seq: "3", summed_seq: "3" });
+    await assertAnswersByModel(workspace);
+    assert.deepEqual(await listTasks(workspace), []);
   });
 });
