@@ -1,6 +1,6 @@
 /**
- * `npm run check:deploy`: lints the files of `deploy/` with the tools of their formats. Dockerfiles: dockerfile-utils. The Compose file:
- * Compose's JSON schema. Kubernetes manifests: its OpenAPI schemas, and its types, which also find names that do not exist. Nothing is
+ * `npm run check:deploy`: lints the files of `deploy/` with the tools of their formats. Dockerfiles: dockerfile-utils. Compose files:
+ * Compose's JSON schema, and whether everything that their services name is declared. Kubernetes manifests: its OpenAPI schemas, and its types, which also find names that do not exist. Nothing is
  * built or started.
  */
 import { execFileSync } from "node:child_process";
@@ -42,7 +42,8 @@ const read = (file: string) => readFileSync(join(root, file), "utf8");
 const report = (file: string, text: string) => void problems.push(`${file}: ${text}`);
 
 checkDockerfiles();
-checkCompose("deploy/compose.yaml");
+checkCompose(["deploy/compose.yaml"]);
+checkCompose(["deploy/compose.yaml", "deploy/compose.citus.yaml"]);
 checkManifests();
 process.stdout.write(`${checked} files and manifests checked, ${problems.length} problems\n`);
 for (const problem of problems) process.stdout.write(`  ${problem}\n`);
@@ -57,7 +58,40 @@ function checkDockerfiles(): void {
   }
 }
 
-function checkCompose(file: string): void {
+type Named = Readonly<Record<string, unknown>> | readonly (string | { readonly source: string })[];
+type Service = Readonly<Record<string, Named | undefined>>;
+type Section = "services" | "networks" | "volumes" | "configs" | "secrets";
+type Compose = Readonly<Partial<Record<Section, Readonly<Record<string, unknown>>>>>;
+
+/** Checks files that are given to Compose together. Only the last one is new. */
+function checkCompose(files: readonly string[]): void {
+  const parsed = files.map((file) => parse(read(file), { merge: true }) as Compose);
+  const [file = "", last = {}] = [files.at(-1), parsed.at(-1)];
+  checked += 1;
+  checkSchema(file, last);
+  const declared = (section: Section) => new Set(parsed.flatMap((each) => Object.keys(each[section] ?? {})));
+  for (const [service, keys] of Object.entries(last.services ?? {}) as [string, Service][]) {
+    const named: [Section, Named | undefined][] = [
+      ["services", keys.depends_on],
+      ["networks", keys.networks],
+      ["volumes", keys.volumes],
+      ["configs", keys.configs],
+      ["secrets", keys.secrets],
+    ];
+    for (const [section, names = []] of named)
+      for (const name of namesOf(names))
+        if (!declared(section).has(name)) report(file, `${service}: ${section} has no ${name}`);
+  }
+}
+
+/** The names in a list or in the keys of a service, of volumes without the place where they are mounted. */
+function namesOf(names: Named): readonly string[] {
+  if (!Array.isArray(names)) return Object.keys(names);
+  return names.map((each) => (typeof each === "string" ? (each.split(":")[0] ?? "") : each.source));
+}
+
+/** Checks a file against Compose's JSON schema. */
+function checkSchema(file: string, compose: Compose): void {
   const { default: Ajv } = require("ajv") as { default: new (options: object) => AjvLike };
   const { default: addFormats } = require("ajv-formats") as { default(ajv: AjvLike): void };
   const ajv = new Ajv({ strict: false, allErrors: true });
@@ -71,8 +105,7 @@ function checkCompose(file: string): void {
     (key === "id" || key === "$schema") && typeof value === "string" ? undefined : value,
   );
   const isValid = ajv.compile(schema);
-  checked += 1;
-  if (!isValid(parse(read(file), { merge: true }))) {
+  if (!isValid(compose)) {
     for (const { instancePath, message } of isValid.errors ?? [])
       report(file, `${instancePath} ${message ?? ""}`);
   }

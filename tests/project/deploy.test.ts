@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import * as v from "valibot";
 import { commands } from "../../cli/meter-cloud/commands/mod.ts";
 import { SETTING_NAMES, settingsSchema, variableOf } from "../../cli/meter-cloud/settings.ts";
+import { distributionSql } from "../../cloud/store/distribute.ts";
 import { readSource, root } from "./source-files.rig.ts";
 
 const files = globSync("deploy/**/*", { cwd: root, withFileTypes: false })
@@ -121,6 +122,16 @@ describe("deploy/", () => {
       text("deploy/kubernetes/pgbouncer.yaml"),
     );
     assert.deepEqual(lines(inManifest), lines(text("deploy/pgbouncer/pgbouncer.ini")));
+  });
+
+  it("lets the nodes of a cluster connect to each other as the roles that may log in, from their own network", () => {
+    const roles = distributionSql().flatMap(
+      (statement) => /^alter role (\w+) login$/.exec(statement)?.[1] ?? [],
+    );
+    assert.equal(roles.length, 4);
+    const trusted = matches(/^host meter (\S+ \S+) trust$/gm, text("deploy/citus/pg_hba.conf"));
+    const [subnet] = matches(/subnet: (\S+)/g, text("deploy/compose.citus.yaml"));
+    assert.deepEqual(trusted, [`${["meter", ...roles].join(",")} ${subnet}`]);
   });
 
   it("installs the packages that the program needs, in versions that it is tested with", () => {
