@@ -7,13 +7,10 @@ import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
 import { systemClock } from "../../adapters/clock/system-clock.ts";
-import { sha256 } from "../../adapters/crypto/node-crypto.ts";
 import { openPostgres } from "../../adapters/postgres/postgres-server.ts";
-import { makeBatches } from "../../bench/ingest/records.ts";
-import { verifyWorkspaceLedgers } from "../../cloud/ledger/verify-ledgers.ts";
 import { distributeCloud } from "../../cloud/store/distribute.ts";
 import { migrateCloud } from "../../cloud/store/migrate.ts";
-import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
+import { openCloudDatabase } from "../../cloud/store/open-database.ts";
 import { runCloudWords } from "../cli/meter-cloud/run-cloud-command.rig.ts";
 import {
   type ClusterNode,
@@ -27,8 +24,17 @@ import {
 } from "../cloud/kit/citus-cluster.ts";
 import { type CloudProcess, startCloudProcess } from "../cloud/kit/cloud-process.ts";
 import { newDatabaseName } from "../cloud/kit/engines.ts";
-import { addSenders, type Sender } from "../cloud/kit/senders.ts";
+import { addSenders } from "../cloud/kit/senders.ts";
 import { createSeededRandom, type SeededRandom } from "../simulation/seeded-random.ts";
+import {
+  areExpected,
+  countBatches,
+  type Difference,
+  findDifference,
+  type Sent,
+  sendBatches,
+  type Traffic,
+} from "./batch-traffic.ts";
 
 /** What happens to the cluster. */
 export const EVENTS = [
@@ -82,8 +88,6 @@ export interface ClusterResult {
   readonly longestWaitMs: number;
 }
 
-/** Records in a batch. */
-const BATCH = 25;
 /** Machines of each workspace. */
 const MACHINES = 2;
 /** The longest time between two events, milliseconds. */
@@ -100,27 +104,14 @@ interface ConnectedCloud {
   readonly cloud: CloudProcess;
 }
 
-/** What the machines share. */
-interface Traffic {
-  isOver: boolean;
-  /** Each batch goes to one of them at random, as behind a load balancer. */
+/** Batches go to all processes of the cloud. */
+interface ClusterTraffic extends Traffic {
   readonly clouds: ConnectedCloud[];
-  readonly answers: Record<string, number>;
-  acknowledgedBatches: number;
-  longestWaitMs: number;
-}
-
-/** What the machines of one workspace sent. */
-interface Sent {
-  readonly workspaceId: string;
-  readonly senders: readonly Sender[];
-  readonly acknowledged: Set<string>;
 }
 
 /** Whether every acknowledged record is stored once, and every total is the sum of its records. */
 export function isExact({ missing, surplus, faults, acknowledged, answers }: ClusterResult): boolean {
-  const unexpected = Object.keys(answers).filter((status) => !["0", "200", "429", "503"].includes(status));
-  return missing === 0 && surplus === 0 && faults.length === 0 && acknowledged > 0 && unexpected.length === 0;
+  return missing === 0 && surplus === 0 && faults.length === 0 && acknowledged > 0 && areExpected(answers);
 }
 
 /**
@@ -146,16 +137,16 @@ export async function runClusterChaos(
     tenants.push({ ...(await addSenders(owner, MACHINES, Date.now())), acknowledged: new Set() });
   }
   await owner.destroy();
-  const traffic: Traffic = {
-    ...{ isOver: false, clouds: [], answers: {} },
-    ...{ acknowledgedBatches: 0, longestWaitMs: 0 },
+  const traffic: ClusterTraffic = {
+    ...{ isOver: false, clouds: [], urls: [], answers: {} },
+    ...{ acknowledgedBatches: {}, longestWaitMs: 0 },
   };
   const counts: Partial<Record<ClusterEvent, number>> = {};
   const whileDown: Partial<Record<ClusterEvent, number>> = {};
   const refused: string[] = [];
   const backups = mkdtempSync(join(tmpdir(), "meter-cluster-backups-"));
   try {
-    for (const node of await readNodes(url)) traffic.clouds.push(await startCloud(url, node));
+    for (const node of await readNodes(url)) await connect(traffic, url, node);
     const senders = tenants.flatMap((sent, at) =>
       sent.senders.map((sender, machine) =>
         sendBatches(sender, sent, traffic, createSeededRandom(`${chaos.seed} ${at} ${machine}`)),
@@ -207,57 +198,16 @@ export async function runClusterChaos(
   }
 }
 
-/** Starts a process of the cloud that is connected to one node of the database. */
-async function startCloud(url: string, node: ClusterNode): Promise<ConnectedCloud> {
+/** Starts a process of the cloud that is connected to one node of the database, and sends batches to it. */
+async function connect(traffic: ClusterTraffic, url: string, node: ClusterNode): Promise<void> {
   const env = {
     DATABASE_URL: urlOf(url, node),
     METER_CLOUD_DATABASE_MIGRATE: "false",
     METER_CLOUD_LIMITS_KEY_PER_MINUTE: "1000000",
   };
-  return { node: `${node.host}:${node.port}`, cloud: await startCloudProcess({ env }) };
-}
-
-/** Sends batch after batch as a daemon does: each until it is acknowledged. Some are sent again later. */
-async function sendBatches(
-  { token }: Sender,
-  sent: Sent,
-  traffic: Traffic,
-  random: SeededRandom,
-): Promise<void> {
-  const seed = random.integer(1, 2 ** 30);
-  for (let at = 0; !traffic.isOver; at += 1) {
-    const [records = []] = makeBatches(1, BATCH, Date.now(), seed + at);
-    // First without its count, which a repetition then fills in.
-    const lacking = records.map((record) => ({ ...record, thinking_tokens: null }));
-    for (const batch of random.integer(1, 10) <= 3 ? [lacking, records] : [records]) {
-      const startedAt = performance.now();
-      for (;;) {
-        const status = await send(random.pick(traffic.clouds).cloud.url, token, batch);
-        traffic.answers[status] = (traffic.answers[status] ?? 0) + 1;
-        if (status === 200) break;
-        await delay(100);
-      }
-      traffic.acknowledgedBatches += 1;
-      traffic.longestWaitMs = Math.max(traffic.longestWaitMs, performance.now() - startedAt);
-      for (const { request_id } of batch) sent.acknowledged.add(String(request_id));
-    }
-    await delay(random.integer(0, 40));
-  }
-}
-
-async function send(url: string, token: string, records: readonly object[]): Promise<number> {
-  try {
-    const answer = await fetch(`${url}/v1/requests/batch`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify({ daemon_version: "0.4.0", records }),
-    });
-    const { accepted, duplicates, rejected } = (await answer.json()) as Record<string, unknown>;
-    const isWhole = Number(accepted) + Number(duplicates) === records.length && !Number(rejected);
-    return answer.status === 200 && !isWhole ? 418 : answer.status;
-  } catch {
-    return 0;
-  }
+  const cloud = await startCloudProcess({ env });
+  traffic.clouds.push({ node: `${node.host}:${node.port}`, cloud });
+  traffic.urls.push(cloud.url);
 }
 
 /** Lets one event happen, and returns when it is over: if a node was killed, the batches that were acknowledged while it was down. */
@@ -267,7 +217,7 @@ async function happen(
   url: string,
   workspaceId: string,
   random: SeededRandom,
-  traffic: Traffic,
+  traffic: ClusterTraffic,
   backup: string,
 ): Promise<number | null> {
   const nodes = await readNodes(url);
@@ -279,9 +229,9 @@ async function happen(
       const node = event === "kill_worker" ? random.pick(workers) : nodes[0];
       if (node === undefined) throw new Error("the cluster has no such node");
       await runCommand(kill, node);
-      const before = traffic.acknowledgedBatches;
+      const before = countBatches(traffic);
       await delay(DOWN_MS);
-      const acknowledged = traffic.acknowledgedBatches - before;
+      const acknowledged = countBatches(traffic) - before;
       await startAgain(start, node);
       return acknowledged;
     }
@@ -312,7 +262,7 @@ async function happen(
         await sql`select citus_rebalance_start()`.execute(db);
         await sql`select citus_rebalance_wait()`.execute(db);
       });
-      traffic.clouds.push(await startCloud(url, spare));
+      await connect(traffic, url, spare);
       return null;
     }
     case "isolate":
@@ -377,29 +327,14 @@ function describeError(reason: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** Compares what is stored with what was acknowledged, and every total with the sum of its records. */
-async function compare(
-  url: string,
-  tenants: readonly Sent[],
-): Promise<Pick<ClusterResult, "missing" | "surplus" | "faults">> {
-  return await onNode(url, async (db: CloudDatabase) => {
-    let [missing, surplus] = [0, 0];
-    const faults: string[] = [];
-    for (const { workspaceId, acknowledged } of tenants) {
-      const rows = await db
-        .selectFrom("requests")
-        .select("request_id")
-        .where("workspace_id", "=", workspaceId)
-        .execute();
-      const stored = new Set(rows.map(({ request_id }) => request_id));
-      missing += [...acknowledged].filter((id) => !stored.has(id)).length;
-      surplus += rows.length - [...stored].filter((id) => acknowledged.has(id)).length;
-      const verdict = await verifyWorkspaceLedgers(db, workspaceId, null, sha256);
-      if (!verdict.ok) faults.push(`${workspaceId}: ${JSON.stringify(verdict.costs)}`);
-    }
+/** Compares what is stored with what was acknowledged, in all shards together too. */
+async function compare(url: string, tenants: readonly Sent[]): Promise<Difference> {
+  return await onNode(url, async (db) => {
+    const difference = await findDifference(db, tenants);
     const { rows } = await sql<{ n: string }>`select count(*)::text as n from requests`.execute(db);
     const sum = tenants.reduce((total, { acknowledged }) => total + acknowledged.size, 0);
-    if (Number(rows[0]?.n) !== sum) faults.push(`${rows[0]?.n} rows in all shards, ${sum} acknowledged`);
-    return { missing, surplus, faults };
+    if (Number(rows[0]?.n) === sum) return difference;
+    const fault = `${rows[0]?.n} rows in all shards, ${sum} acknowledged`;
+    return { ...difference, faults: [...difference.faults, fault] };
   });
 }

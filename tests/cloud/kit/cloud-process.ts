@@ -15,6 +15,8 @@ interface CloudProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The runtime and its flags. Default: the present Node. */
   readonly runtime?: readonly string[];
+  /** The file that starts it. Default: this version's. */
+  readonly program?: string;
   /** An existing home, which is kept. Default: a new one, which is removed at the end. */
   readonly home?: string;
   /** Whether the home gets a migrated database first. Creating one takes the process three seconds of CPU time. */
@@ -60,7 +62,8 @@ export async function startCloudProcess(options: CloudProcessOptions = {}): Prom
   const home = options.home ?? mkdtempSync(join(tmpdir(), "meter-cloud-"));
   if (options.withDatabase) await writeMigratedFolder(join(home, "database"));
   const runtime = options.runtime ?? runtimeFor(options.env);
-  const program = programFile("cloud-bin.js", options.runtime === undefined ? "node" : "another");
+  const program =
+    options.program ?? programFile("cloud-bin.js", options.runtime === undefined ? "node" : "another");
   const [command = "", ...words] = [...runtime, program, "serve", "--port", "0", ...(options.words ?? [])];
   const child = spawn(command, words, {
     stdio: ["ignore", "pipe", "pipe"],
