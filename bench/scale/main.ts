@@ -1,9 +1,9 @@
 /**
  * `npm run bench:scale`: computes what one, three and thirty machines hold, and writes it into `docs/scale.md`. `--measure` first measures
  * the processor time and disk of records on this machine (Linux, PostgreSQL 15; with a million records some minutes) and saves them in
- * `bench/scale/measured.json`.
+ * `bench/scale/measured.json`. `--partitions` compares one table of requests with partitions by month, and prints the result only.
  *
- * `node bench/scale/main.ts [--measure] [--records 1000000]`
+ * `node bench/scale/main.ts [--measure] [--partitions] [--records 1000000]`
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -11,17 +11,23 @@ import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { type Measured, measureCloud } from "./measure-cloud.ts";
+import { measurePartitions } from "./measure-partitions.ts";
 import { insertModel } from "./write-page.ts";
 
 const { values } = parseArgs({
   options: {
     measure: { type: "boolean", default: false },
+    partitions: { type: "boolean", default: false },
     records: { type: "string", default: "1000000" },
   },
 });
 const measuredFile = join(import.meta.dirname, "measured.json");
 const page = join(import.meta.dirname, "../../docs/scale.md");
 
+if (values.partitions) {
+  console.log(JSON.stringify(await measurePartitions(Number(values.records)), null, 2));
+  process.exit(0);
+}
 if (values.measure) {
   const measured = await measureCloud(Number(values.records), {
     date: new Date().toISOString().slice(0, 10),

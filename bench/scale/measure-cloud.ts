@@ -38,7 +38,7 @@ export interface Measured {
 const TICK_US = 10_000;
 
 /** The processor time of a process and of its children that have ended, in microseconds. */
-function cpuOf(pid: number): number {
+export function cpuOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) /s, "")
     .split(" ");
