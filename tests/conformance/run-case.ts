@@ -66,6 +66,18 @@ function endFrames(ended: ExpectedCase["ended"]): TapFrame[] {
 
 let ids = 0;
 
+/** By the deployments that a case configures, as JSON: thousands of variants have none. */
+const registries = new Map<string, CapturePorts["registry"]>();
+
+function registryFor(deployments: Readonly<Record<string, string>>): CapturePorts["registry"] {
+  const key = JSON.stringify(deployments);
+  const registry = registries.get(key) ?? createRegistry([], { deployments });
+  registries.set(key, registry);
+  return registry;
+}
+
+const redact = createRedact();
+
 function portsFor({ at, configuration }: Connection["expected"], records: RequestRecord[]): CapturePorts {
   const attribution = {
     project: "conformance",
@@ -75,7 +87,7 @@ function portsFor({ at, configuration }: Connection["expected"], records: Reques
     bodyCaptureRefused: true,
   };
   return {
-    registry: createRegistry([], { deployments: configuration?.deployments ?? {} }),
+    registry: registryFor(configuration?.deployments ?? {}),
     prices: () => prices,
     attribution: () => ({ attribute: () => Promise.resolve(attribution) }),
     createDecoder: createZlibDecoder,
@@ -93,7 +105,7 @@ function portsFor({ at, configuration }: Connection["expected"], records: Reques
       isEnabledAnywhere: () => false,
       isEnabledFor: () => false,
       maxBytes: 0,
-      redact: createRedact(),
+      redact,
       add() {},
     },
     coverage: { count() {}, begin: () => () => {} },
