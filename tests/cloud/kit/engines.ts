@@ -65,6 +65,16 @@ export function describeOnEngines(
   describeOnPostgres(name, suite, options);
 }
 
+/**
+ * Runs a suite on PostgreSQL 15, or on PGlite where that is missing: for pages and refusals that send only statements of routes, whose
+ * own suites run on both. On both as well if `METER_PROPERTY_RUNS` is set, as in `npm run nightly`.
+ */
+export function describeOnOneEngine(name: string, suite: (engine: Engine) => void): void {
+  const isNightly = process.env.METER_PROPERTY_RUNS !== undefined;
+  if (isNightly || missingPostgres() !== null) describeOnEngines(name, suite);
+  else describeOnPostgres(name, suite);
+}
+
 /** Runs a suite on PostgreSQL 15 and on a cluster only, because it needs several connections at once. */
 export function describeOnPostgres(
   name: string,

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { type CloudRig, createRig, json, type TestPerson, type TestWorkspace } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 
 const BASE = "http://127.0.0.1:8787";
 const config = { baseUrl: BASE, rateLimits: { perKey: 1e6, perUser: 1e6 } };
 const HOSTILE = `<script>alert(1)</script>"'&`;
 
-describeOnEngines("the pages of machines and members", (engine) => {
+describeOnOneEngine("the pages of machines and members", (engine) => {
   let rig: CloudRig;
   let app: ReturnType<CloudRig["app"]>;
   let workspace: TestWorkspace;

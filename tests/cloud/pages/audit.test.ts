@@ -13,7 +13,7 @@ import {
   type TestPerson,
   type TestWorkspace,
 } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { sendBody, sendRequest } from "../kit/stored-body.ts";
 import { type PageVisitor, visitPages } from "./pages.rig.ts";
 
@@ -21,7 +21,7 @@ const BASE = "http://127.0.0.1:8787";
 const config = { baseUrl: BASE, rateLimits: { perKey: 1e6, perUser: 1e6 } };
 const HOSTILE = `<script>alert(1)</script>"'&`;
 
-describeOnEngines("the pages of the audit log", (engine) => {
+describeOnOneEngine("the pages of the audit log", (engine) => {
   let rig: CloudRig;
   let workspace: TestWorkspace;
   let person: TestPerson;

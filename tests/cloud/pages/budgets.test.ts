@@ -10,14 +10,14 @@ import {
   type TestPerson,
   type TestWorkspace,
 } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { type PageVisitor, visitPages } from "./pages.rig.ts";
 
 const BASE = "http://127.0.0.1:8787";
 const config = { baseUrl: BASE, rateLimits: { perKey: 1e6, perUser: 1e6 } };
 const HOSTILE = `x"'&<script>alert(1)</script>`;
 
-describeOnEngines("the page of budgets", (engine) => {
+describeOnOneEngine("the page of budgets", (engine) => {
   let rig: CloudRig;
   let app: ReturnType<CloudRig["app"]>;
   let workspace: TestWorkspace;

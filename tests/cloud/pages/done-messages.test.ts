@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { passDoneOn, takeDone, withDone } from "../../../cloud/pages/done-messages.ts";
 import type { TestPerson } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { openTeamPages, PAGES_BASE, type PageVisitor, type TeamPages, visitPages } from "./pages.rig.ts";
 
 describe("the codes of what a form did", () => {
@@ -35,7 +35,7 @@ describe("the codes of what a form did", () => {
   });
 });
 
-describeOnEngines("forms of a workspace", (engine) => {
+describeOnOneEngine("forms of a workspace", (engine) => {
   let pages: TeamPages;
   let admin: PageVisitor;
   let person: TestPerson;

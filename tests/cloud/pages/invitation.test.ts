@@ -3,12 +3,12 @@ import { createHash } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { INVITATION_TTL_MS } from "../../../cloud/store/invitations.ts";
 import { json } from "../kit/cloud-rig.ts";
-import { describeOnEngines, pgliteEngine } from "../kit/engines.ts";
+import { describeOnOneEngine, pgliteEngine } from "../kit/engines.ts";
 import { createPeopleRig, PASSWORD, type PeopleRig, type Visitor } from "./people.rig.ts";
 
 const COOKIE = "meter.invitation";
 
-describeOnEngines("the page of an invitation", (engine) => {
+describeOnOneEngine("the page of an invitation", (engine) => {
   let people: PeopleRig;
   let owner: { userId: string; workspaceId: string };
   let ownerToken: string;

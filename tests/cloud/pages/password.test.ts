@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { PASSWORD_MAX, PASSWORD_MIN } from "../../../adapters/accounts/auth-options.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { createPeopleRig, PASSWORD, type PeopleRig } from "./people.rig.ts";
 
 const NEW_PASSWORD = "a staple of correct batteries";
 
-describeOnEngines("the pages of passwords", (engine) => {
+describeOnOneEngine("the pages of passwords", (engine) => {
   let people: PeopleRig;
   before(async () => {
     people = await createPeopleRig(engine);

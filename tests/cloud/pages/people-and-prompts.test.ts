@@ -9,7 +9,7 @@ import {
   type TestPerson,
   type TestWorkspace,
 } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { sendBody, sendRequest } from "../kit/stored-body.ts";
 import { type PageVisitor, visitPages } from "./pages.rig.ts";
 
@@ -17,7 +17,7 @@ const BASE = "http://127.0.0.1:8787";
 const config = { baseUrl: BASE, rateLimits: { perKey: 1e6, perUser: 1e6 } };
 const HOSTILE = `</pre><script>alert(1)</script>"'&`;
 
-describeOnEngines("the pages of people and of stored prompts", (engine) => {
+describeOnOneEngine("the pages of people and of stored prompts", (engine) => {
   let rig: CloudRig;
   let workspace: TestWorkspace;
   let adminPerson: TestPerson;

@@ -4,7 +4,7 @@ import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { hashText } from "../../../core/values/hash-text.ts";
 import { auditOf } from "../kit/audit.ts";
 import { type CloudRig, createRig, json, type TestPerson, type TestWorkspace } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { sendBody, sendRequest } from "../kit/stored-body.ts";
 import { visitPages } from "./pages.rig.ts";
 
@@ -13,7 +13,7 @@ const config = { baseUrl: BASE, rateLimits: { perKey: 1e6, perUser: 1e6 } };
 const HOSTILE = `<script>alert(1)</script>"'&`;
 const ESCAPED = "&lt;script&gt;alert(1)&lt;/script&gt;";
 
-describeOnEngines("the pages of privacy, accounts and organisations", (engine) => {
+describeOnOneEngine("the pages of privacy, accounts and organisations", (engine) => {
   let rig: CloudRig;
   let app: ReturnType<CloudRig["app"]>;
   before(async () => {

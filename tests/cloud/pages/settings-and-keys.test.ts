@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { type CloudRig, createRig, json, type TestWorkspace } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { type PageVisitor, visitPages } from "./pages.rig.ts";
 
 const BASE = "http://127.0.0.1:8787";
 const config = { baseUrl: BASE, rateLimits: { perKey: 1e6, perUser: 1e6 } };
 const HOSTILE = `<script>alert(1)</script>"'&`;
 
-describeOnEngines("the pages of settings and keys", (engine) => {
+describeOnOneEngine("the pages of settings and keys", (engine) => {
   let rig: CloudRig;
   let workspace: TestWorkspace;
   let adminToken: string;

@@ -3,10 +3,10 @@ import { after, before, it } from "node:test";
 import { PASSWORD_MIN } from "../../../adapters/accounts/auth-options.ts";
 import { type OidcRig, startOidcProvider } from "../../adapters/accounts/oidc-provider.rig.ts";
 import { json } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { createPeopleRig, PASSWORD, type PeopleRig, type Visitor } from "./people.rig.ts";
 
-describeOnEngines("the pages of signing in", (engine) => {
+describeOnOneEngine("the pages of signing in", (engine) => {
   let provider: OidcRig;
   let people: PeopleRig;
   before(async () => {
@@ -190,7 +190,7 @@ describeOnEngines("the pages of signing in", (engine) => {
   });
 });
 
-describeOnEngines("open sign-up", (engine) => {
+describeOnOneEngine("open sign-up", (engine) => {
   it("reports missing fields, and that an address is taken", async () => {
     const people = await createPeopleRig(engine, { openSignUp: true });
     try {

@@ -5,11 +5,11 @@ import { setPlan } from "../../../cloud/accounts/admin.ts";
 import { createCloud } from "../../../cloud/create-cloud.ts";
 import type { CheckoutOrder, OpenCheckout } from "../../../core/ports/checkout.ts";
 import { type CloudRig, createRig, type TestPerson, type TestWorkspace } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 
 const BASE = "http://127.0.0.1:8787";
 
-describeOnEngines("after the two ticks", (engine) => {
+describeOnOneEngine("after the two ticks", (engine) => {
   let rig: CloudRig;
   let workspace: TestWorkspace;
   let admin: TestPerson;
