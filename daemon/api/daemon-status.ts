@@ -81,15 +81,19 @@ export interface DaemonHealth {
   readonly started_at: string;
 }
 
-/** Returns what is wrong with the daemon: `proxy` if the proxy does not answer, `store` if records can't be stored, or null. */
+/**
+ * Returns what is wrong with the daemon: `proxy` if the proxy does not answer, `unmetered` if it kept hanging and intercepts nothing,
+ * `store` if records can't be stored, or null.
+ */
 export function findDaemonFault({
   store,
   proxy,
 }: {
   readonly store: Pick<RecordWriterHealth, "capturing">;
   readonly proxy: { readonly watchdog: WatchdogStatus };
-}): "store" | "proxy" | null {
-  if (proxy.watchdog === "unhealthy" || proxy.watchdog === "exhausted") return "proxy";
+}): "store" | "proxy" | "unmetered" | null {
+  if (proxy.watchdog === "unhealthy") return "proxy";
+  if (proxy.watchdog === "exhausted") return "unmetered";
   return store.capturing === "failing" ? "store" : null;
 }
 

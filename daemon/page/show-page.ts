@@ -95,10 +95,16 @@ export function showFailure(ports: ApiPorts, context: Context) {
   return showPage(ports, context, { heading: pageNameOf(path), title: "Error", path, main }, 500);
 }
 
+const FAULTS = {
+  proxy: "The proxy does not answer",
+  unmetered: "Calls pass through but are not metered",
+  store: "Calls pass through but are not stored",
+} as const;
+
 function renderDaemonState(daemon: DaemonStatus): Html {
   const fault = findDaemonFault(daemon);
   if (fault === null) return html`<span class="dot good">Metering</span>`;
-  return html`<span class="dot bad">${fault === "proxy" ? "The proxy does not answer" : "Calls pass through but are not stored"}</span>`;
+  return html`<span class="dot bad">${FAULTS[fault]}</span>`;
 }
 
 /** Renders the problems of the daemon, which every page shows. */

@@ -104,3 +104,6 @@ export interface ProxyConfig {
   readonly gate?: GateConfig | null;
   readonly limits?: Partial<ProxyLimits>;
 }
+
+/** What differs in a proxy that replaces one which keeps crashing or hanging: it reads no connection of CONNECT. */
+export const withoutInterception = { authority: null, warmConnections: false } satisfies Partial<ProxyConfig>;

@@ -3,7 +3,7 @@ import type { GateConfig } from "./call-gate.ts";
 import type { CallQuestion, GateAnswer } from "./call-question.ts";
 import { addCounters, createCounters, type ProxyCounters } from "./counters.ts";
 import { probePort } from "./probe-port.ts";
-import type { ProxyConfig } from "./proxy-config.ts";
+import { type ProxyConfig, withoutInterception } from "./proxy-config.ts";
 import { type ProxyThread, startProxyThread } from "./proxy-thread.ts";
 import { createRelayLogReader, type RelayLogReader, type RelayMessage } from "./relay-log-reader.ts";
 import type { CutOrder } from "./response-cut.ts";
@@ -27,7 +27,7 @@ export type ProxyEvent =
       readonly kind: "worker_lost";
       readonly message: string;
       readonly restartDelayMs: number;
-      /** Whether `restart()` ended it. */
+      /** Whether `restart()` or `replace()` ended it. */
       readonly isReplaced: boolean;
     }
   | { readonly kind: "worker_restarted"; readonly port: number }
@@ -103,6 +103,8 @@ export interface RunningProxy {
   cut(order: CutOrder): void;
   /** Replaces the worker, as the watchdog does with one that hangs. Its connections are lost. */
   restart(): void;
+  /** The same, with one that intercepts nothing until `restart()`. */
+  replace(): void;
   /** Stops accepting connections, and closes the open ones at the deadline. A later call may bring the deadline forward. */
   stop(deadlineMs: number): Promise<void>;
 }
@@ -158,8 +160,10 @@ interface ProxyState {
   restartTimer: NodeJS.Timeout | null;
   /** Set once the worker has ended and is not restarted. */
   isOver: boolean;
-  /** Set while the worker ends because `restart()` was called. */
+  /** Set while the worker ends because `restart()` or `replace()` was called. */
   isReplaced: boolean;
+  /** Whether the next worker intercepts connections. */
+  intercepts: boolean;
   previousCounters: ProxyCounters;
   currentCounters: ProxyCounters;
 }
@@ -207,6 +211,7 @@ export function startProxy(
     restartTimer: null,
     isOver: false,
     isReplaced: false,
+    intercepts: true,
     previousCounters: createCounters(),
     currentCounters: createCounters(),
   };
@@ -254,16 +259,20 @@ function toRunningProxy(proxy: ProxyState): RunningProxy {
       proxy.gate = gate;
       send(proxy, { kind: "gate", gate });
     },
-    restart() {
-      proxy.isReplaced = true;
-      endWorker(proxy);
-    },
+    restart: () => replaceWorker(proxy, true),
+    replace: () => replaceWorker(proxy, false),
     cut: (order) => send(proxy, { kind: "cut", order }),
     stop: (deadlineMs) => stopProxy(proxy, deadlineMs),
   };
 }
 
 const send = ({ worker }: ProxyState, message: ToWorker) => worker?.postMessage(message);
+
+function replaceWorker(proxy: ProxyState, intercepts: boolean): void {
+  proxy.intercepts = intercepts;
+  proxy.isReplaced = true;
+  endWorker(proxy);
+}
 
 const endWorker = ({ worker }: ProxyState) => void worker?.terminate();
 
@@ -280,7 +289,10 @@ function startWorker(
   reader.begin(worker);
   worker.ref();
   const data: ProxyWorkerData = {
-    config: { ...config, port: proxy.boundPort, gate: proxy.gate, holdMs: proxy.holdMs },
+    config: {
+      ...{ ...config, port: proxy.boundPort, gate: proxy.gate, holdMs: proxy.holdMs },
+      ...(!proxy.intercepts && withoutInterception),
+    },
     firstConnection: reader.lastConnection() + 1,
     acknowledged: worker.isProcess === true ? null : reader.acknowledged,
   };

@@ -20,7 +20,7 @@ interface WatchdogPorts {
   readonly createDriver: CreateDriver;
   readonly clock: Clock;
   readonly log: Log;
-  readonly proxy: Pick<RunningProxy, "probe" | "restart">;
+  readonly proxy: Pick<RunningProxy, "probe" | "restart" | "replace">;
 }
 
 /** A running watchdog. */
@@ -47,6 +47,10 @@ export function startWatchdog({ createDriver, clock, log, proxy }: WatchdogPorts
       }),
       restart_proxy: () => {
         proxy.restart();
+        return undefined;
+      },
+      replace_proxy: () => {
+        proxy.replace();
         return undefined;
       },
       log: (effect) => writeLogEffect(log, effect),

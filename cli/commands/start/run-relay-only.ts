@@ -2,6 +2,7 @@ import process from "node:process";
 import type { Writable } from "node:stream";
 import { writeFileAtomic } from "../../../adapters/files/write-file-atomic.ts";
 import { createRegistry } from "../../../core/metering/usage/registry.ts";
+import { withoutInterception } from "../../../daemon/proxy/proxy-config.ts";
 import { startProxy } from "../../../daemon/proxy/start-proxy.ts";
 import { forgetRelay, readCrash, relayFile, type UnmeteredRelay } from "../../daemon/supervision.ts";
 import { readConfig } from "../../home/read-config.ts";
@@ -26,7 +27,7 @@ export async function runRelayOnly(home: string, env: Environment, stderr: Writa
   for (const warning of warnings) stderr.write(`meter: ${warning}\n`);
   const lost = Promise.withResolvers<void>();
   const proxy = await startProxy(
-    { ...settings, authority: null, warmConnections: false },
+    { ...settings, ...withoutInterception },
     {
       frames() {},
       event({ kind }) {

@@ -34,6 +34,7 @@ export interface StatusFacts {
 const VERDICTS = {
   store: "DEGRADED: calls pass, but records can't be stored.",
   proxy: "DEGRADED: the proxy does not answer.",
+  unmetered: "DEGRADED: the proxy kept hanging, so calls pass without being metered.",
 } as const;
 
 /** How many clients are listed at most. */
@@ -153,7 +154,7 @@ function proxyProblemLines(
   if (watchdog !== "healthy")
     lines.push(
       watchdog === "exhausted"
-        ? "The proxy does not answer, and restarts did not help. Restart the daemon: meter stop && meter start. Then check it: meter doctor"
+        ? "The proxy hung after three restarts within an hour. An hour after the first of them, it meters calls again. Until then, only calls to the gateway are metered. Meter all calls now: meter stop && meter start"
         : "The proxy does not answer at the moment. The daemon will restart it if that continues.",
     );
   const { endedUnused, refused } = counters;

@@ -35,7 +35,7 @@ const advice: Readonly<Partial<Record<CoverageKind, CoverageAdvice>>> = {
   },
   tunnelled_no_certificate: {
     meaning:
-      "An update or the configuration added these hosts, and programs trust a certificate that does not cover them. The calls worked and are in no total.",
+      "An update or the configuration added these hosts, and programs trust a certificate that does not cover them, or the proxy had hung too often to read them. The calls worked and are in no total.",
     fix: "Renew the certificate:",
     command: "meter init --yes",
   },

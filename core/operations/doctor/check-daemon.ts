@@ -108,7 +108,10 @@ export function checkDaemon({
     findings.push(
       broken("daemon", "The daemon is running but cannot store what it meters. meter status shows why."),
     );
-  if (daemon.watchdog !== "healthy") findings.push(broken("port", "The proxy does not respond.", restart));
+  if (daemon.watchdog === "exhausted")
+    findings.push(broken("port", "The proxy kept hanging, so calls pass without being metered.", restart));
+  else if (daemon.watchdog !== "healthy")
+    findings.push(broken("port", "The proxy does not respond.", restart));
   if (daemon.version !== version)
     findings.push(
       inconsistent("daemon", `Version ${daemon.version} is running, but ${version} is installed.`, restart),

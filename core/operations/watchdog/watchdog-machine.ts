@@ -24,7 +24,10 @@ export const PROBE_FAILURES_TO_RESTART = 5;
 /** Maximum number of restarts within an hour. Source: docs/specification.md#limits: watchdog, 3 per hour. */
 export const PROXY_RESTARTS_PER_HOUR = 3;
 
-/** The health of the proxy's port. `exhausted`: it needs a restart, but the restarts of this hour are used up. */
+/**
+ * The health of the proxy's port. `exhausted`: the restarts of this hour are used up, and the proxy relays without intercepting
+ * connections, so that programs keep their network.
+ */
 export type WatchdogStatus = "healthy" | "failing" | "unhealthy" | "exhausted";
 
 /** The state of the watchdog. Plain JSON. */
@@ -44,7 +47,12 @@ export type WatchdogEvent =
 /** An effect that the watchdog requests. */
 export type WatchdogEffect =
   /** Answered by `probe_answered`, always and before the next probe. */
-  { readonly kind: "probe_port" } | { readonly kind: "restart_proxy" } | SetTimerEffect<"probe"> | LogEffect;
+  | { readonly kind: "probe_port" }
+  | { readonly kind: "restart_proxy" }
+  /** Replaces the proxy by one that intercepts nothing, until the next `restart_proxy`. */
+  | { readonly kind: "replace_proxy" }
+  | SetTimerEffect<"probe">
+  | LogEffect;
 
 type WatchdogStep = Step<WatchdogState, WatchdogEffect>;
 
@@ -81,7 +89,7 @@ export const watchdogTable: Table<WatchdogState, WatchdogEvent, WatchdogEffect> 
         healthy: "answered",
         unhealthy: "4th failure",
         failing: "5th failure: restarted",
-        exhausted: "5th failure, 3 restarts within the hour",
+        exhausted: "5th failure, 3 restarts within the hour: replaced",
       },
       run: judge,
     },
@@ -91,8 +99,7 @@ export const watchdogTable: Table<WatchdogState, WatchdogEvent, WatchdogEffect> 
     probe_due: { to: { exhausted: "every 1.5 s" }, run: probe },
     probe_answered: {
       to: {
-        healthy: "answered",
-        exhausted: "still failing",
+        exhausted: "within the hour; replaced again at every 5th failure",
         failing: "an hour after the first of them: restarted",
       },
       run: judge,
@@ -111,23 +118,32 @@ function start(state: WatchdogState): WatchdogStep {
 }
 
 function judge(state: WatchdogState, event: { readonly ok: boolean }, now: Millis): WatchdogStep {
-  if (event.ok) return { state: { ...state, status: "healthy", failures: 0 }, effects: [] };
-  const failures = state.failures + 1;
+  const failures = event.ok ? 0 : state.failures + 1;
   // A restart more than an hour away in either direction no longer counts, because the clock may have been set.
   const restartedAt = state.restartedAt.filter((at) => Math.abs(now - at) < HOUR_MS);
-  if (failures >= PROBE_FAILURES_TO_RESTART) {
-    if (restartedAt.length < PROXY_RESTARTS_PER_HOUR) {
-      return {
-        state: { status: "failing", failures: 0, restartedAt: [...restartedAt, now] },
-        effects: [unhealthyLog(failures, "restart"), { kind: "restart_proxy" }],
-      };
-    }
-    const effects = state.status === "exhausted" ? [] : [unhealthyLog(failures, "restarts_exhausted")];
-    return { state: { status: "exhausted", failures, restartedAt }, effects };
+  const mayRestart = restartedAt.length < PROXY_RESTARTS_PER_HOUR;
+  const isExhausted = state.status === "exhausted";
+  if (mayRestart && (isExhausted || failures >= PROBE_FAILURES_TO_RESTART)) {
+    const logs = event.ok ? [] : [unhealthyLog(failures, "restart")];
+    return {
+      state: { status: "failing", failures: 0, restartedAt: [...restartedAt, now] },
+      effects: [...logs, { kind: "restart_proxy" }],
+    };
   }
-  const unhealthy = failures >= PROBE_FAILURES_TO_LOG;
+  if (failures >= PROBE_FAILURES_TO_RESTART) {
+    return {
+      state: { status: "exhausted", failures: 0, restartedAt },
+      effects: [unhealthyLog(failures, "restarts_exhausted"), { kind: "replace_proxy" }],
+    };
+  }
+  if (isExhausted) return { state: { ...state, failures }, effects: [] };
+  if (event.ok) return { state: { status: "healthy", failures, restartedAt }, effects: [] };
   return {
-    state: { status: unhealthy ? "unhealthy" : "failing", failures, restartedAt },
+    state: {
+      status: failures >= PROBE_FAILURES_TO_LOG ? "unhealthy" : "failing",
+      failures,
+      restartedAt,
+    },
     effects: failures === PROBE_FAILURES_TO_LOG ? [unhealthyLog(failures, "watch")] : [],
   };
 }

@@ -17,6 +17,7 @@ import {
   listenTls,
   meterAuthority,
   openProxy,
+  providerAuthority,
   providerLeaf,
   providerRoots,
   tlsThrough,
@@ -100,6 +101,29 @@ describe("startProxy()", () => {
     await proxy.ping(5_000);
     assert.equal(proxy.counters().intercepted, 2);
     again.destroy();
+  });
+
+  it("intercepts nothing after replace(), until restart()", async () => {
+    const port = await listenTls(cleanup, (socket) => socket.on("data", () => socket.write(answerOnce)));
+    const proxy = await openProxy(cleanup);
+    for (const [end, ca] of [
+      [proxy.replace, providerAuthority],
+      [proxy.restart, meterAuthority],
+    ] as const) {
+      const restarts = proxy.events.filter(({ kind }) => kind === "worker_restarted").length;
+      end();
+      await proxy.happened(
+        () => proxy.events.filter(({ kind }) => kind === "worker_restarted").length > restarts,
+      );
+      const client = await tlsThrough(proxy.port, port, { ca: [ca.certificatePem] });
+      const got = collect(client);
+      client.write("GET / HTTP/1.1\r\n\r\n");
+      await got.until((bytes) => bytes.includes("ok"));
+      client.destroy();
+      await proxy.ping(5_000); // before the next worker, for its counters
+    }
+    const { tunnelled, intercepted } = proxy.counters();
+    assert.deepEqual([tunnelled.no_certificate, intercepted], [1, 1]);
   });
 
   it("serves clients once serve() is called, and after a restart at once", async () => {

@@ -12,7 +12,7 @@ function watch(answers: (probe: number) => boolean, { hangs = false } = {}) {
   const clock = createManualClock(start);
   const probedAt: number[] = [];
   const lines: string[] = [];
-  const proxy = { probes: 0, restarts: 0 };
+  const proxy = { probes: 0, restarts: 0, replacements: 0 };
   const restartedAt: number[] = [];
   const watchdog = startWatchdog({
     createDriver,
@@ -29,6 +29,9 @@ function watch(answers: (probe: number) => boolean, { hangs = false } = {}) {
       restart() {
         proxy.restarts += 1;
         restartedAt.push(clock.now() - start);
+      },
+      replace() {
+        proxy.replacements += 1;
       },
     },
   });
@@ -67,19 +70,17 @@ describe("startWatchdog()", () => {
     assert.equal(proxy.probes, 40);
   });
 
-  it("logs the third consecutive failure, restarts at the fifth, three times an hour, and reports when it gives up", async () => {
+  it("logs the third consecutive failure, restarts at the fifth, three times an hour, and then replaces it", async () => {
     const { watchdog, proxy, events, pass } = watch(() => false);
     await pass(40);
-    assert.deepEqual([proxy.restarts, watchdog.status], [3, "exhausted"]);
+    assert.deepEqual([proxy.restarts, proxy.replacements, watchdog.status], [3, 5, "exhausted"]);
     const round = [
       ["watchdog.mitm_unhealthy", 3, "watch"],
       ["watchdog.mitm_unhealthy", 5, "restart"],
     ];
-    const last = [
-      ["watchdog.mitm_unhealthy", 3, "watch"],
-      ["watchdog.mitm_unhealthy", 5, "restarts_exhausted"],
-    ];
-    assert.deepEqual(events(), [...round, ...round, ...round, ...last]);
+    const replaced = ["watchdog.mitm_unhealthy", 5, "restarts_exhausted"];
+    const watched = ["watchdog.mitm_unhealthy", 3, "watch"];
+    assert.deepEqual(events(), [...round, ...round, ...round, watched, ...Array(5).fill(replaced)]);
     watchdog.stop();
   });
 

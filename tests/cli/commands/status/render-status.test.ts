@@ -87,9 +87,11 @@ describe("renderStatus()", () => {
 
   it("begins with the daemon's own problems", () => {
     const { proxy, store } = facts().status as StatusResponse;
-    const stuck = renderStatus(facts({ proxy: { ...proxy, watchdog: "exhausted" } }));
+    const stuck = renderStatus(facts({ proxy: { ...proxy, watchdog: "unhealthy" } }));
     assert.match(stuck, /^DEGRADED: the proxy does not answer\.\n/);
-    assert.match(stuck, /^The proxy does not answer, and restarts did not help/m);
+    const replaced = renderStatus(facts({ proxy: { ...proxy, watchdog: "exhausted" } }));
+    assert.match(replaced, /^DEGRADED: the proxy kept hanging, so calls pass without being metered\.\n/);
+    assert.match(replaced, /^The proxy hung after three restarts within an hour\. /m);
     const failing = renderStatus(facts({ store: { ...store, capturing: "failing" } }));
     assert.match(failing, /^DEGRADED: calls pass, but records can't be stored\.\n/);
     const brief = renderStatus(facts({ proxy: { ...proxy, watchdog: "failing" } }));
@@ -200,7 +202,7 @@ describe("renderStatus()", () => {
     const said = renderStatus(facts({ proxy, warnings: ["odd setting"] }, { version: "0.5.0" }));
     assert.match(said, /\nThe installed version is 0\.5\.0\. Restart the daemon: meter stop && meter start/);
     assert.match(said, /\nThe proxy was restarted 2 times\./);
-    assert.match(said, /\nThe proxy does not answer, and restarts did not help/);
+    assert.match(said, /\nThe proxy hung after three restarts within an hour\. /);
     assert.match(
       said,
       /\n3 connections to a provider ended before a request\. .*\n +Start it with: meter run -- <command>/,

@@ -272,6 +272,13 @@ describe("diagnose()", () => {
       restart,
     ],
     [
+      "a proxy that kept hanging",
+      { daemon: { watchdog: "exhausted" } },
+      "BROKEN",
+      /kept hanging, so calls pass without being metered/,
+      restart,
+    ],
+    [
       "an older version runs",
       { daemon: { version: "0.3.0" } },
       "INCONSISTENT",

@@ -61,18 +61,33 @@ describe("the specification's table: watchdog", () => {
     assert.deepEqual([state.status, state.failures], ["unhealthy", 3]);
   });
 
-  it("at most 3 restarts per hour, then it stops and shows; the fourth waits for the first to be an hour old", () => {
+  it("at most 3 restarts per hour, then replacements; the fourth restart waits for the first to be an hour old", () => {
     const state = replay(machine, initialWatchdogState, [
       ...outage(0, [log, "restart_proxy"]),
       ...outage(10, [log, "restart_proxy"]),
       ...outage(20, [log, "restart_proxy"]),
-      ...outage(30, [log]),
+      ...outage(30, [log, "replace_proxy"]),
       [40, due, [next, "probe_port"]],
-      [40, bad, []],
+      [40, good, []],
+      ...outage(50, [log, "replace_proxy"]).map(
+        ([at, event, effects], n): ReplayLine<WatchdogEvent> =>
+          n === 2 ? [at, event, []] : [at, event, effects],
+      ),
       [3_603, bad, []],
       [3_604, bad, [log, "restart_proxy"]],
     ]);
     assert.equal(state.restartedAt.length, 3);
+  });
+
+  it("a proxy that replaced one is exhausted even if it answers, and is restarted when the hour is over", () => {
+    const before: WatchdogState = { status: "exhausted", failures: 2, restartedAt: [DAY, DAY, DAY] };
+    const within = replay(machine, before, [[3_599, good, []]]);
+    assert.deepEqual(within, { ...before, failures: 0 });
+    const after = replay(machine, before, [
+      [3_600, good, ["restart_proxy"]],
+      [3_602, good, []],
+    ]);
+    assert.deepEqual([after.status, after.restartedAt], ["healthy", [DAY + 3_600_000]]);
   });
 
   it("ignores restarts far in the future, because the clock was set back", () => {
@@ -170,19 +185,24 @@ describe("properties of core/operations/watchdog", () => {
   });
 
   // Planted: 4 failures restart. Planted: an answer does not reset the count. Planted: exhausted at the 4th failure.
-  it("restarts or gives up only after five failures in a row, and gives up only after three restarts", () => {
+  it("restarts and replaces only after five failures in a row, and replaces only after three restarts", () => {
     holds(() => {
       let failures = 0;
-      return (_, happened, { state, effects }) => {
+      return (before, happened, { state, effects }) => {
         if (happened.kind === "probe_answered") failures = happened.ok ? 0 : failures + 1;
         if (happened.kind === "started") failures = 0;
-        const restarts = effects.some(({ kind }) => kind === "restart_proxy");
-        if (restarts) assert.ok(failures >= PROBE_FAILURES_TO_RESTART, `${failures}`);
-        if (state.status === "exhausted") {
+        const [restarts, replaces] = ["restart_proxy", "replace_proxy"].map((wanted) =>
+          effects.some(({ kind }) => kind === wanted),
+        );
+        const isBack = restarts && before.status === "exhausted";
+        if ((restarts && !isBack) || replaces)
           assert.ok(failures >= PROBE_FAILURES_TO_RESTART, `${failures}`);
-          assert.equal(state.restartedAt.length, PROXY_RESTARTS_PER_HOUR);
-        }
-        if (restarts) failures = 0;
+        if (replaces) assert.equal(state.restartedAt.length, PROXY_RESTARTS_PER_HOUR);
+        assert.equal(
+          state.status === "exhausted",
+          replaces || (before.status === "exhausted" && !restarts && happened.kind !== "started"),
+        );
+        if (restarts || replaces) failures = 0;
       };
     });
   });
@@ -216,6 +236,10 @@ function createWorld() {
         },
         restart_proxy: () => {
           restarts.push(clock.now());
+          if (facts.mendable) facts.stuck = false;
+          return undefined;
+        },
+        replace_proxy: () => {
           if (facts.mendable) facts.stuck = false;
           return undefined;
         },
