@@ -1,8 +1,9 @@
 # Runs the daemon, and starts it again when it has crashed: sh supervise.sh NODE PROGRAM
 #
 # The shell needs a megabyte of memory. If it was given the proxy's socket (descriptor 3), it keeps it open, so connections
-# wait in the socket's queue while the next daemon starts. A daemon that crashes more than five times in a minute is replaced
-# for a while by a process that relays without metering, so that programs keep their network. It is started again if it dies.
+# wait in the socket's queue while the next daemon starts. A daemon that crashes more than five times in a minute, or that a service
+# starts and that can't start, is replaced for a while by a process that relays without metering, so that programs keep their network. It is
+# started again if it dies.
 # METER_CRASH_BUDGET sets another number than five, for tests.
 
 budget=${METER_CRASH_BUDGET:-5} crashes=0 since=0 pause=60 child='' relay='' timer='' stopping=''
@@ -33,17 +34,17 @@ while :; do
   # The signal may have come before its process id was known.
   [ -z "$stopping" ] || stop
   await "$child"
-  # A daemon that ends as it was asked to deletes daemon.json before. 75: it lost its socket.
+  # A daemon that ends as it was asked to deletes daemon.json before.
   if [ -n "$stopping" ] || [ "$code" -eq 0 ]; then exit "$code"; fi
-  if [ "$code" -le 128 ] && [ "$code" -ne 75 ] && [ "$code" -ne 76 ] && [ "$crashes" -eq 0 ] &&
+  # 75: it lost its socket. 76: its proxy kept crashing. 78: it can't start.
+  if [ "$code" -le 128 ] && [ "$code" -ne 75 ] && [ "$code" -ne 76 ] && [ "$code" -ne 78 ] && [ "$crashes" -eq 0 ] &&
     ! grep -qs "\"pid\": $child," "$METER_HOME/daemon.json"; then exit "$code"; fi
   child=''
   now=$(date +%s)
   if [ $((now - since)) -gt 60 ]; then crashes=0 since=$now pause=60; fi
   crashes=$((crashes + 1))
   export METER_CRASH="$code $now $crashes"
-  # 76: its proxy kept crashing.
-  [ "$crashes" -gt "$budget" ] || [ "$code" -eq 76 ] || continue
+  [ "$crashes" -gt "$budget" ] || [ "$code" -eq 76 ] || [ "$code" -eq 78 ] || continue
 
   left=$pause
   while [ "$left" -gt 0 ] && [ -z "$stopping" ]; do

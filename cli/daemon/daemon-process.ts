@@ -109,7 +109,7 @@ async function requestHealth(
 export interface Holder {
   /** Null if it is not known. */
   readonly pid: number | null;
-  /** Whether it has a `daemon.json`. */
+  /** Whether it has a `daemon.json`: that of a daemon that crashed names another process. */
   readonly isAnnounced: boolean;
 }
 
@@ -119,7 +119,8 @@ export async function findHolder(home: string): Promise<Holder | null> {
   const { createSqliteOpener } = await import("../../adapters/sqlite/open-sqlite.ts");
   if (!(await isLocked(createSqliteOpener(), lockFile(home)))) return null;
   const state = await readState(home);
-  return { pid: state?.pid ?? findLockHolder(lockFile(home)), isAnnounced: state !== null };
+  const isAnnounced = state !== null && isAlive(state.pid);
+  return { pid: isAnnounced ? state.pid : findLockHolder(lockFile(home)), isAnnounced };
 }
 
 /** The path of `bin.js`: next to this file in a checkout, next to `dist/` in a package. */

@@ -5,9 +5,10 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { withMemoryLimits } from "../../core/operations/install/memory-limits.ts";
 import { bootLogFile, programFile } from "./daemon-process.ts";
+import { ATTENDED, SUPERVISOR_SCRIPT } from "./supervision.ts";
 
-/** The script that restarts the daemon after a crash, next to the program. It needs a POSIX shell. */
-export const supervisorScript = join(dirname(programFile), "supervise.sh");
+/** The script that restarts the daemon after a crash. It needs a POSIX shell. */
+export const supervisorScript = join(dirname(programFile), SUPERVISOR_SCRIPT);
 
 /** A socket that is bound but does not listen. A process that inherits its descriptor makes it listen. */
 export interface BoundSocket {
@@ -58,7 +59,10 @@ export function spawnDaemon(home: string, socket: BoundSocket | null = null): { 
   const child = spawn(command, words, {
     detached: true,
     stdio: ["ignore", output, output, ...(socket === null ? [] : [socket.fd])],
-    env: { ...withMemoryLimits(process.env), METER_HOME: home, ...(socket !== null && { LISTEN_FDS: "1" }) },
+    env: {
+      ...{ ...withMemoryLimits(process.env), METER_HOME: home, [ATTENDED]: "1" },
+      ...(socket !== null && { LISTEN_FDS: "1" }),
+    },
     cwd: home,
   });
   const exited = new Promise<number>((resolve) => {

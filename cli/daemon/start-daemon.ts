@@ -17,7 +17,7 @@ import {
   readBootLog,
 } from "./daemon-process.ts";
 import { type BoundSocket, bindSocket, spawnDaemon } from "./spawn-daemon.ts";
-import { findUnmeteredRelay, forgetRelay } from "./supervision.ts";
+import { findSupervisor, findUnmeteredRelay, forgetRelay } from "./supervision.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -44,6 +44,10 @@ export async function waitForDaemon(
   while (performance.now() < deadline) {
     const started = await findDaemon(home);
     if (started !== null) return started;
+    if ((await findUnmeteredRelay(home)) !== null)
+      throw new CommandFailure(
+        "The daemon could not start. Calls pass without being metered. Find the cause: meter doctor",
+      );
     if (exitCode() !== null && (await findHolder(home)) === null) {
       throw didNotStart(home);
     }
@@ -61,7 +65,6 @@ const didNotStart = (home: string): CommandFailure =>
 /** Starts a daemon that outlives this process and waits until it answers. */
 async function startInBackground(home: string, env: Environment): Promise<FoundDaemon> {
   prepareHome(home);
-  await stopUnmeteredRelay(home);
   const socket = await bindProxySocket(home, env);
   const child = spawnDaemon(home, socket);
   socket?.close();
@@ -85,11 +88,14 @@ async function bindProxySocket(home: string, env: Environment): Promise<BoundSoc
   }
 }
 
-/** Stops the process that relays without metering, and the script that started it. Returns whether there was one. */
-async function stopUnmeteredRelay(home: string): Promise<boolean> {
-  const relay = await findUnmeteredRelay(home);
-  if (relay === null) return false;
-  await endProcess(relay.supervisor);
+/**
+ * While no daemon runs, stops the script that would start one again, with its process that relays without metering. Returns whether there
+ * was one.
+ */
+async function stopSupervisor(home: string): Promise<boolean> {
+  const supervisor = await findSupervisor(home);
+  if (supervisor === null || (await findHolder(home)) !== null) return false;
+  await endProcess(supervisor);
   forgetRelay(home);
   return true;
 }
@@ -109,6 +115,8 @@ export async function startDaemonOf(
   home: string,
   env: Environment,
 ): Promise<{ daemon: FoundDaemon; byService: boolean }> {
+  // It may wait for up to an hour before it tries a daemon again.
+  await stopSupervisor(home);
   const words = findServiceCommands(await findInstallRecord(home));
   if (words !== null && (await runAll(createProgramRunner(env), words.start)))
     return { daemon: await waitForDaemon(home), byService: true };
@@ -133,11 +141,11 @@ export async function stopDaemonOf(
   home: string,
   running: RunningDaemon | null,
   env: Environment,
-): Promise<{ relayed: boolean; apps: boolean }> {
+): Promise<{ supervised: boolean; apps: boolean }> {
   const record = await findInstallRecord(home);
   const words = findServiceCommands(record);
   if (words !== null) await runAll(createProgramRunner(env), words.stop);
   if (running !== null) await endProcess(running.pid);
-  const relayed = await stopUnmeteredRelay(home);
-  return { relayed, apps: record?.apps ?? false };
+  const supervised = await stopSupervisor(home);
+  return { supervised, apps: record?.apps ?? false };
 }

@@ -4,16 +4,26 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
 import { readSmallFile } from "../../adapters/files/read-small-file.ts";
+import { read } from "../../adapters/process-table/linux-process.ts";
 import { databaseFile } from "../home/database-file.ts";
 import { isAlive, stateFile } from "./daemon-process.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The script's file, next to the program. */
+export const SUPERVISOR_SCRIPT = "supervise.sh";
 
 /** The exit code of a daemon that lost its socket and must be started again. EX_TEMPFAIL of sysexits(3). */
 export const SOCKET_LOST_EXIT_CODE = 75;
 
 /** The exit code of a daemon whose proxy keeps crashing. */
 export const RELAY_LOST_EXIT_CODE = 76;
+
+/** The exit code of a daemon that can't start, and is to be replaced by a process that relays. EX_CONFIG of sysexits(3). */
+export const NOT_STARTED_EXIT_CODE = 78;
+
+/** The variable that `meter start` sets for the script: somebody reads why the daemon can't start, so nothing replaces it then. */
+export const ATTENDED = "METER_ATTENDED";
 
 /** A crash of the previous daemon. */
 export interface Crash {
@@ -34,26 +44,32 @@ export function readCrash({ METER_CRASH }: Environment): Crash | null {
 /** The cause if the daemon ended because its proxy kept crashing. */
 export const PROXY_KEPT_CRASHING = "its proxy kept crashing";
 
+/** The cause if the daemon could not start. */
+export const COULD_NOT_START = "it could not start";
+
 /** Describes an exit status. A shell reports the end by signal N as exit status 128 + N. */
 function describeExit(code: number): string {
   if (code === RELAY_LOST_EXIT_CODE) return PROXY_KEPT_CRASHING;
+  if (code === NOT_STARTED_EXIT_CODE) return COULD_NOT_START;
   const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128);
   return signal?.[0] ?? `exit code ${code}`;
 }
 
 /** Returns what `meter status` says about the crash before this daemon. */
 export const describeCrash = ({ cause, atMs }: Crash): string =>
-  `The daemon crashed (${cause}) at ${new Date(atMs).toISOString()} and was started again. Calls in flight were cut; they count as unfinished.`;
+  cause === COULD_NOT_START
+    ? `The daemon could not start at ${new Date(atMs).toISOString()}. Until it could, calls passed without being metered.`
+    : `The daemon crashed (${cause}) at ${new Date(atMs).toISOString()} and was started again. Calls in flight were cut; they count as unfinished.`;
 
 const startFile = (home: string) => join(home, "daemon.starting");
 
 /**
- * Leaves a mark that a daemon is running: it may relay calls before it has announced itself. The returned function removes it, when the
- * daemon ends. A home that can't be written to has no mark.
+ * Leaves a mark that a daemon is running: it may relay calls before it has announced itself. It contains the process of the script that
+ * starts the daemon again. The returned function removes it, when the daemon ends. A home that can't be written to has no mark.
  */
-export function markStart(home: string): () => void {
+export function markStart(home: string, { METER_SUPERVISOR = "" }: Environment): () => void {
   try {
-    writeFileSync(startFile(home), "", { mode: 0o600 });
+    writeFileSync(startFile(home), METER_SUPERVISOR, { mode: 0o600 });
   } catch {
     // The daemon reports that itself.
   }
@@ -77,7 +93,7 @@ export function findInterruption(home: string, crash: Crash | null): number | nu
   return Math.max(...traces.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
 }
 
-/** The content of `<meter_home>/relay.json`: a process that relays without metering, because the daemon keeps crashing. */
+/** The content of `<meter_home>/relay.json`: a process that relays without metering, because the daemon keeps crashing or can't start. */
 export interface UnmeteredRelay {
   readonly pid: number;
   /** The process of the script, which starts the daemon again. */
@@ -100,16 +116,42 @@ const unmeteredRelay = v.object({
 
 export const relayFile = (home: string) => join(home, "relay.json");
 
-/** Finds the process that relays without metering; null if there is none. */
-export async function findUnmeteredRelay(home: string): Promise<UnmeteredRelay | null> {
+async function readRelay(home: string): Promise<UnmeteredRelay | null> {
   const file = await readSmallFile(relayFile(home), { maxBytes: 4096 });
   if (!file.ok) return null;
   try {
-    const relay = v.parse(unmeteredRelay, JSON.parse(file.text));
-    return isAlive(relay.pid) ? relay : null;
+    return v.parse(unmeteredRelay, JSON.parse(file.text));
   } catch {
     return null;
   }
+}
+
+/** Returns the command line of a process where there is no `/proc`. */
+async function readWithPs(pid: number): Promise<string> {
+  const { runCommand } = await import("../../adapters/process-table/run-command.ts");
+  return runCommand("ps", ["-o", "args=", "-p", `${pid}`]).catch(() => "");
+}
+
+/** Whether a process is the script: an earlier script's id may be that of another program by now. */
+async function isSupervisor(pid: number): Promise<boolean> {
+  if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return false;
+  const words = read(`/proc/${pid}/cmdline`) ?? (await readWithPs(pid));
+  return words.includes(SUPERVISOR_SCRIPT);
+}
+
+/** Finds the process that relays without metering; null if there is none. If it has just died, the script starts it again. */
+export async function findUnmeteredRelay(home: string): Promise<UnmeteredRelay | null> {
+  const relay = await readRelay(home);
+  if (relay === null || !(await isSupervisor(relay.supervisor))) return null;
+  return isAlive(relay.pid) || Date.now() < Date.parse(relay.until) ? relay : null;
+}
+
+/** Finds the script that is about to start a daemon of this home again, or a process that relays without metering; null if none is. */
+export async function findSupervisor(home: string): Promise<number | null> {
+  const marked = Number(read(startFile(home)));
+  for (const pid of [(await readRelay(home))?.supervisor ?? 0, marked])
+    if (await isSupervisor(pid)) return pid;
+  return null;
 }
 
 /** Deletes `relay.json`. */

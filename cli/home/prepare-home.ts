@@ -30,14 +30,19 @@ export function prepareHome(home: string): void {
 
 function prepareFolder(folder: string): void {
   makeFolder(folder);
+  checkOwner(folder);
+  // The umask may have removed bits, or the folder existed with another mode.
+  chmodSync(folder, 0o700);
+}
+
+/** Throws if another user owns the folder. */
+export function checkOwner(folder: string): void {
   const [uid, owner] = [process.geteuid?.(), statSync(folder).uid];
   if (uid !== undefined && owner !== uid) {
     throw new Error(
       `it belongs to user ${owner}, and this is user ${uid}. Run meter as that user, or set METER_HOME to another folder`,
     );
   }
-  // The umask may have removed bits, or the folder existed with another mode.
-  chmodSync(folder, 0o700);
 }
 
 /** The files of the installation's own certificate authority. */

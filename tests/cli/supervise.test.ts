@@ -8,20 +8,22 @@ import process from "node:process";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { isAlive } from "../../cli/daemon/daemon-process.ts";
 import { supervisorScript } from "../../cli/daemon/spawn-daemon.ts";
+import { markStart, relayFile } from "../../cli/daemon/supervision.ts";
 import { onNodeOnly, SUITE_TIMEOUT_MS, waitFor } from "../end-to-end/meter-process.rig.ts";
+import { runWords } from "./run-command.rig.ts";
 
 const skip =
   onNodeOnly || (process.platform === "win32" ? "Windows has no shell that restarts the daemon" : false);
 
-/** Stands for the program: a daemon whose proxy kept crashing, and a relay that notes its process id and its time. */
-const program = (relay: string) => `
+/** Stands for the program: a daemon that ends with a code, and a relay that notes its process id and its time. */
+const program = (relay: string, code: number) => `
 case "$*" in
 *--relay-only) echo $$ $METER_RELAY_SECONDS >>"$METER_HOME/relays"; ${relay} ;;
-*) echo $$ >>"$METER_HOME/daemons"; exit 76 ;;
+*) echo $$ >>"$METER_HOME/daemons"; exit ${code} ;;
 esac
 `;
 
-describe("supervise.sh in place of a daemon whose proxy keeps crashing", {
+describe("supervise.sh in place of a daemon whose proxy keeps crashing, or that can't start", {
   skip,
   timeout: SUITE_TIMEOUT_MS,
 }, () => {
@@ -36,9 +38,9 @@ describe("supervise.sh in place of a daemon whose proxy keeps crashing", {
   });
 
   /** Starts the script in a process group of its own. It finds the program `sleep` in the home first. */
-  function supervise(relay: string): void {
+  function supervise(relay: string, code = 76): void {
     const file = join(home, "program.sh");
-    writeFileSync(file, program(relay));
+    writeFileSync(file, program(relay, code));
     const env = { ...process.env, METER_HOME: home, PATH: `${home}:${process.env.PATH}` };
     script = spawn("/bin/sh", [supervisorScript, "/bin/sh", file], { detached: true, stdio: "ignore", env });
   }
@@ -101,6 +103,43 @@ describe("supervise.sh in place of a daemon whose proxy keeps crashing", {
     await waitFor("the first relay to end", () => !isAlive(first.pid));
     await stop();
     assert.equal(hasProcesses(), false);
+  });
+
+  it("starts a relay in place of a daemon that can't start, but ends with one that nothing may replace", async () => {
+    supervise("exec sleep 600", 78);
+    assert.equal((await startOf(1)).seconds, 60);
+    await stop();
+    assert.equal(started("daemons").length, 1);
+    supervise("exec sleep 600", 1);
+    assert.deepEqual(await once(script, "exit"), [1, null]);
+    assert.equal(started("relays").length, 1, "the first script's");
+  });
+
+  it("ends at meter stop while its relay is dead, or before the next daemon answers", async () => {
+    supervise("exec sleep 600");
+    const { pid } = await startOf(1);
+    const relay = { pid, supervisor: script.pid, proxy_port: 1, crashes: 1, cause: "SIGSEGV" };
+    const until = new Date(Date.now() + 60_000).toISOString();
+    writeFileSync(relayFile(home), JSON.stringify({ ...relay, until }));
+    writeFileSync(join(home, "sleep"), "#!/bin/sh\nexec /bin/sleep 600\n", { mode: 0o755 });
+    process.kill(pid, "SIGKILL");
+    await waitFor("the relay to end", () => !isAlive(pid));
+    for (const next of [() => {}, () => markStart(home, { METER_SUPERVISOR: `${script.pid}` })]) {
+      next();
+      const ended = once(script, "exit");
+      assert.equal((await runWords(home, ["stop"])).stdout, "Stopped.\n");
+      await ended;
+      assert.equal((await runWords(home, ["stop"])).stdout, "The daemon is not running.\n");
+      supervise("exec sleep 600");
+      await startOf(2);
+    }
+    markStart(home, { METER_SUPERVISOR: `${process.pid}` });
+    assert.equal(
+      (await runWords(home, ["stop"])).stdout,
+      "The daemon is not running.\n",
+      "it is another program",
+    );
+    await stop();
   });
 
   it("ends with a relay that was asked to end", async () => {

@@ -33,7 +33,7 @@ export async function openAuthority(
   if (trusted === null) {
     const issued = openCertificateAuthority(options);
     warnings.push(...issued.warnings);
-    return issued;
+    return { certificatePem: issued.certificatePem, keyPem: issued.keyPem };
   }
   const { certificatePem } = trusted;
   const opened = certificatePem === null ? null : openTrustedAuthority({ ...options, certificatePem });

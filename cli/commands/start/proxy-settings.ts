@@ -10,7 +10,6 @@ import { resolveListenHost } from "../../../daemon/proxy/listen-host.ts";
 import { type ParentProxies, resolveParentProxies } from "../../../daemon/proxy/parent-proxy.ts";
 import { defaultProxyLimits, type ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
 import { inheritedSocket } from "./inherited-socket.ts";
-import { openAuthority } from "./open-authority.ts";
 import { resolveProxyLogin } from "./proxy-login.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -30,19 +29,18 @@ export async function resolveListenAddress(
   return address;
 }
 
-/** Creates the proxy's settings from the configuration and the environment. Adds warnings to `warnings`. */
+/** Creates the proxy's settings, without an authority, from the configuration and the environment. Adds warnings to `warnings`. */
 export async function createProxySettings(
   home: string,
   config: Config,
   registry: Registry,
   env: Environment,
   warnings: string[],
-): Promise<ProxyConfig> {
+): Promise<Omit<ProxyConfig, "authority">> {
   const host = await resolveListenAddress(config.proxy.host, env, warnings);
   const ownPorts = [config.proxy.port, config.api.port].filter((port) => port !== 0);
   const parents = await findParentProxies(config, env, ownPorts);
   warnings.push(...parents.warnings);
-  const authority = await openAuthority(home, env, registry.hosts, warnings);
   const login = await resolveProxyLogin(home, config.proxy, host);
   if (!isLoopbackAddress(host) && login.proxyPassword === null)
     warnings.push(
@@ -56,7 +54,6 @@ export async function createProxySettings(
     providerHosts: registry.hostPatterns,
     plainHosts: registry.plainHostPatterns,
     gatewayRoutes: gatewayRoutesOf(registry),
-    authority: authority && { certificatePem: authority.certificatePem, keyPem: authority.keyPem },
     roots: readExtraRoots(config.proxy.extraCa),
     systemRoots: true,
     parentProxies: parents.proxies,

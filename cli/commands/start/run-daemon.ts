@@ -14,9 +14,11 @@ import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
 import { ProxyListenError, startProxy } from "../../../daemon/proxy/start-proxy.ts";
 import { lockFile, stateFile } from "../../daemon/daemon-process.ts";
 import {
+  ATTENDED,
   describeCrash,
   findInterruption,
   markStart,
+  NOT_STARTED_EXIT_CODE,
   RELAY_LOST_EXIT_CODE,
   readCrash,
   SOCKET_LOST_EXIT_CODE,
@@ -28,11 +30,12 @@ import { printableLines } from "../../render/printable.ts";
 import { announceDaemon } from "./announce-daemon.ts";
 import type { DaemonSetup, OpenedParts } from "./daemon-setup.ts";
 import { createDaemonWarnings } from "./daemon-warnings.ts";
+import { openAuthority } from "./open-authority.ts";
 import { endOrphanedRelay } from "./orphaned-relay.ts";
 import { passwordNotice } from "./proxy-login.ts";
 import { createProxySettings, resolveListenAddress } from "./proxy-settings.ts";
 import type { Serving } from "./serve-daemon.ts";
-import { describeStartFailure } from "./start-failure.ts";
+import { describeStartFailure, StartRefusal } from "./start-failure.ts";
 import type { Relay } from "./start-relay.ts";
 import { stopSignal } from "./stop-signal.ts";
 
@@ -61,6 +64,17 @@ export async function runDaemon(
   stderr: Writable,
   relay: Relay,
 ): Promise<number> {
+  try {
+    return await runInHome(home, env, stderr, relay);
+  } catch (cause) {
+    const isReplaced = env.METER_SUPERVISOR !== undefined && env[ATTENDED] === undefined;
+    if (isReplaced && cause instanceof CommandFailure && !(cause instanceof StartRefusal))
+      throw new CommandFailure(cause.message, NOT_STARTED_EXIT_CODE);
+    throw cause;
+  }
+}
+
+async function runInHome(home: string, env: Environment, stderr: Writable, relay: Relay): Promise<number> {
   prepareHome(home);
   const read = await readConfig(home, env);
   const run = () => runWithConfig(home, env, stderr, relay, read);
@@ -85,7 +99,7 @@ async function runWithConfig(
 ): Promise<number> {
   const opener = createSqliteOpener();
   const lock = await takeExclusiveLock(opener, lockFile(home), PROBE_WAIT_MS);
-  if (lock === null) throw new CommandFailure(`Another daemon runs in ${home}.`);
+  if (lock === null) throw new StartRefusal(`Another daemon runs in ${home}.`);
   const logFile = openLogFile(join(home, "logs", "daemon.log"));
   const log = createLog(logFile, config.log.level);
   const setup: DaemonSetup = {
@@ -96,14 +110,18 @@ async function runWithConfig(
   };
   const crash = readCrash(env);
   const interruptedAt = findInterruption(home, crash);
-  const started = markStart(home);
+  const started = markStart(home, env);
   if (crash !== null) setup.warnings.current.push(describeCrash(crash));
   const opened: OpenedParts = { earlyProxy: null, store: null };
   try {
-    const proxy = await createProxySettings(home, config, setup.registry, env, setup.warnings.current);
+    const warnings = setup.warnings.current;
+    const proxy: ProxyConfig = {
+      ...(await createProxySettings(home, config, setup.registry, env, warnings)),
+      authority: await openAuthority(home, env, setup.registry.hosts, warnings),
+    };
     opened.earlyProxy = await startProxyBeforeStore(setup, proxy, relay);
-    const apiAddress = await resolveListenAddress(config.api.host, env, setup.warnings.current);
-    for (const warning of setup.warnings.current) setup.warnings.report(warning);
+    const apiAddress = await resolveListenAddress(config.api.host, env, warnings);
+    for (const warning of warnings) setup.warnings.report(warning);
     // Imported here, so that clients are served while the rest of the program loads.
     const { serveDaemon } = await import("./serve-daemon.ts");
     const serving = await serveDaemon(setup, { proxy, apiAddress, relay }, opened);

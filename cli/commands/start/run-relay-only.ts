@@ -5,7 +5,8 @@ import { createRegistry } from "../../../core/metering/usage/registry.ts";
 import { withoutInterception } from "../../../daemon/proxy/proxy-config.ts";
 import { startProxy } from "../../../daemon/proxy/start-proxy.ts";
 import { forgetRelay, readCrash, relayFile, type UnmeteredRelay } from "../../daemon/supervision.ts";
-import { readConfig } from "../../home/read-config.ts";
+import { checkOwner } from "../../home/prepare-home.ts";
+import { readConfigOrDefaults } from "../../home/read-config.ts";
 import { createProxySettings } from "./proxy-settings.ts";
 import { describeStartFailure } from "./start-failure.ts";
 import { stopSignal } from "./stop-signal.ts";
@@ -17,14 +18,17 @@ const DRAIN_MS = 600_000;
 
 /**
  * Relays without metering until it is stopped: the proxy with its rules about clients and targets, but without certificates,
- * log, budgets and database. `supervise.sh` starts it in place of a daemon that keeps crashing.
+ * log, budgets and database. `supervise.sh` starts it in place of a daemon that keeps crashing or can't start. If the configuration can't be
+ * read, it relays with the defaults, so only for this machine.
  */
 export async function runRelayOnly(home: string, env: Environment, stderr: Writable): Promise<number> {
-  const { config } = await readConfig(home, env);
+  checkOwner(home);
+  const { config, problem } = await readConfigOrDefaults(home, env);
   const registry = createRegistry(config.providers, { deployments: config.azureDeployments });
   const warnings: string[] = [];
   const settings = await createProxySettings(home, config, registry, env, warnings);
-  for (const warning of warnings) stderr.write(`meter: ${warning}\n`);
+  for (const warning of problem === null ? warnings : [problem, ...warnings])
+    stderr.write(`meter: ${warning}\n`);
   const lost = Promise.withResolvers<void>();
   const proxy = await startProxy(
     { ...settings, ...withoutInterception },

@@ -32,7 +32,8 @@ export class StartCommand extends MeterCommand {
   });
 
   relayOnly = Option.Boolean("--relay-only", false, {
-    description: "Relay without metering, as supervise.sh does while the daemon keeps crashing",
+    description:
+      "Relay without metering, as supervise.sh does while the daemon keeps crashing or can't start",
     hidden: true,
   });
 

@@ -7,20 +7,23 @@ import { ProxyListenError } from "../../../daemon/proxy/start-proxy.ts";
 import { configFile } from "../../home/config-file.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
 
+/** A reason why the daemon can't start that also holds for a process which only relays, or should not be got around. */
+export class StartRefusal extends CommandFailure {}
+
 /** Turns an expected reason why the daemon can't start into a message that says what to do. Returns other errors unchanged. */
 export async function describeStartFailure(cause: unknown, config: Config, home: string): Promise<unknown> {
   if (cause instanceof NonLoopbackHostError) {
-    return new CommandFailure(
+    return new StartRefusal(
       `${cause.message}. Anyone who can reach that address could use it.\nAllow it: HALTON_METER_ALLOW_NON_LOOPBACK=1 meter start`,
     );
   }
   if (cause instanceof ProxyListenError) {
-    return new CommandFailure(
+    return new StartRefusal(
       cause.code === "EADDRINUSE" ? await portInUse("proxy", config.proxy.port, home) : `${cause.message}.`,
     );
   }
   if ((cause as NodeJS.ErrnoException).code === "EADDRINUSE")
-    return new CommandFailure(await portInUse("api", config.api.port, home));
+    return new StartRefusal(await portInUse("api", config.api.port, home));
   if (cause instanceof CertificateStoreError || cause instanceof StoreError)
     return new CommandFailure(`${cause.message}.`);
   return cause;

@@ -7,7 +7,7 @@ import type { UnpricedModelStatus } from "../../../daemon/api/unpriced-models.ts
 import type { ProxyCounters } from "../../../daemon/proxy/counters.ts";
 import type { RunningDaemon } from "../../daemon/daemon-process.ts";
 import { httpAddress } from "../../daemon/own-address.ts";
-import { PROXY_KEPT_CRASHING, type UnmeteredRelay } from "../../daemon/supervision.ts";
+import { COULD_NOT_START, PROXY_KEPT_CRASHING, type UnmeteredRelay } from "../../daemon/supervision.ts";
 import { authorityFiles } from "../../home/prepare-home.ts";
 import { coverageLines } from "../../render/coverage.ts";
 import { printable } from "../../render/printable.ts";
@@ -24,7 +24,7 @@ export interface StatusFacts {
   databaseBytes: number;
   /** A daemon that holds the home's lock but does not answer; null if there is none. */
   holder?: { readonly pid: number | null } | null;
-  /** A process that relays without metering, because the daemon keeps crashing; null if there is none. */
+  /** A process that relays without metering, because the daemon keeps crashing or can't start; null if there is none. */
   relay?: UnmeteredRelay | null;
   /** What is wrong with `config.toml`, if no daemon runs. A running one states its own warnings. */
   configWarnings?: readonly string[];
@@ -64,13 +64,15 @@ export function renderStatus(facts: StatusFacts): string {
 
 const warningLine = (warning: string) => `warning   ${warning}`;
 
+function describeRelayCause({ cause, crashes }: UnmeteredRelay): string {
+  if (cause === PROXY_KEPT_CRASHING) return "the proxy kept crashing";
+  if (cause === COULD_NOT_START) return "the daemon could not start";
+  return `the daemon crashed ${crashes} times within a minute (last: ${cause})`;
+}
+
 function describeMissingDaemon({ holder = null, relay = null }: StatusFacts): string {
   if (relay !== null) {
-    const cause =
-      relay.cause === PROXY_KEPT_CRASHING
-        ? "the proxy kept crashing"
-        : `the daemon crashed ${relay.crashes} times within a minute (last: ${relay.cause})`;
-    return `Not metering: ${cause}. Calls pass without being metered. The daemon is started again at ${relay.until}, or now: meter start`;
+    return `Not metering: ${describeRelayCause(relay)}. Calls pass without being metered. The daemon is started again at ${relay.until}, or now: meter start`;
   }
   if (holder === null) return "Not metering: the daemon is not running. Start it: meter start";
   const which = holder.pid === null ? "A daemon" : `A daemon (process ${holder.pid})`;

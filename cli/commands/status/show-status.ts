@@ -42,7 +42,7 @@ export async function showStatus(context: CommandContext, options: ShowStatusOpt
       running: status !== null,
       // A daemon that holds this home and can't be asked.
       held_by: holder === null ? null : { pid: holder.pid },
-      // A process that relays without metering, because the daemon keeps crashing.
+      // A process that relays without metering, because the daemon keeps crashing or can't start.
       unmetered_relay: relay,
       installed_version: version,
       home,

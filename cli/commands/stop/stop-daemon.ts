@@ -33,9 +33,12 @@ async function waitForHolder({ home, notice }: CommandContext): Promise<Holder |
 export async function stopDaemon(context: CommandContext): Promise<void> {
   const { home } = context;
   const running = await findDaemon(home);
-  const { relayed, apps } = await stopDaemonOf(home, running, context.env);
+  const { supervised, apps } = await stopDaemonOf(home, running, context.env);
   const before = running === null ? await findHolder(home) : null;
   const holder = before === null ? null : await waitForHolder(context);
+  // It was starting, after a crash or by another command, and answers now.
+  if (holder !== null && !before?.isAnnounced && (await findDaemon(home)) !== null)
+    return stopDaemon(context);
   if (holder !== null) {
     throw new CommandFailure(
       holder.pid === null
@@ -43,7 +46,9 @@ export async function stopDaemon(context: CommandContext): Promise<void> {
         : `The daemon (process ${holder.pid}) is using this home but does not answer.\nEnd it: kill -9 ${holder.pid}`,
     );
   }
-  context.print(running === null && before === null && !relayed ? "The daemon is not running." : "Stopped.");
+  context.print(
+    running === null && before === null && !supervised ? "The daemon is not running." : "Stopped.",
+  );
   if (apps) {
     context.print(
       "Open shells stop using the proxy at their next prompt. Programs that are already running, and desktop programs, still use it and can't reach their providers. Start it again: meter start",

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { stateFile } from "../../../cli/daemon/daemon-process.ts";
-import { findInterruption, markStart, readCrash } from "../../../cli/daemon/supervision.ts";
+import { describeCrash, findInterruption, markStart, readCrash } from "../../../cli/daemon/supervision.ts";
 
 describe("findInterruption()", () => {
   let home: string;
@@ -14,7 +14,7 @@ describe("findInterruption()", () => {
   afterEach(() => rmSync(home, { recursive: true, force: true }));
 
   it("finds a daemon that was killed before it announced itself, and none that ended in order", () => {
-    const ended = markStart(home);
+    const ended = markStart(home, {});
     utimesSync(join(home, "daemon.starting"), 1_000, 1_000);
     assert.equal(findInterruption(home, null), 1_000_000);
     ended();
@@ -30,9 +30,21 @@ describe("findInterruption()", () => {
 });
 
 describe("readCrash()", () => {
-  it("names the signal, the exit code, or the proxy that kept crashing", () => {
-    const causes = ["139", "1", "76"].map((code) => readCrash({ METER_CRASH: `${code} 3000 2` })?.cause);
-    assert.deepEqual(causes, ["SIGSEGV", "exit code 1", "its proxy kept crashing"]);
+  it("names the signal, the exit code, the proxy that kept crashing, or that it could not start", () => {
+    const crashes = ["139", "1", "76", "78"].map((code) => readCrash({ METER_CRASH: `${code} 3000 2` }));
+    assert.deepEqual(
+      crashes.map((crash) => crash?.cause),
+      ["SIGSEGV", "exit code 1", "its proxy kept crashing", "it could not start"],
+    );
+    assert.deepEqual(
+      crashes.map((crash) => crash && describeCrash(crash).split(" at ")[0]),
+      [
+        "The daemon crashed (SIGSEGV)",
+        "The daemon crashed (exit code 1)",
+        "The daemon crashed (its proxy kept crashing)",
+        "The daemon could not start",
+      ],
+    );
     assert.equal(readCrash({}), null);
   });
 });
