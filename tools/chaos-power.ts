@@ -13,6 +13,9 @@ import { missingPostgres } from "../tests/cloud/kit/postgres-server.ts";
 /** Rounds of three machines that send batches and bodies. */
 const POSTGRES_ROUNDS = 12;
 
+/** Batches that are sent to the cloud on its embedded database. */
+const BATCHES = 60;
+
 const { values } = parseArgs({
   options: {
     cuts: { type: "string", default: "200" },
@@ -34,7 +37,11 @@ const result = await runPowerLoss(
   { cuts: Number(cuts), calls: Number(calls), seed, pauseMs: Number(values["pause-ms"]) },
   tell,
 );
-const database = await runDatabasePowerLoss({ cuts: Number(values["database-cuts"]), commits: 60, seed });
+const database = await runDatabasePowerLoss({
+  cuts: Number(values["database-cuts"]),
+  batches: BATCHES,
+  seed,
+});
 const postgres = await runPostgresPowerLoss(
   { cuts: Number(values["postgres-cuts"]), rounds: POSTGRES_ROUNDS, seed },
   tell,

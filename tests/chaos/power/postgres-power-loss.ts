@@ -6,27 +6,31 @@ import process from "node:process";
 import { sql } from "kysely";
 import { createBodyKeyFolder } from "../../../adapters/body-keys/key-folder.ts";
 import { systemClock } from "../../../adapters/clock/system-clock.ts";
-import { createRandomBytes, sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { openPostgres } from "../../../adapters/postgres/postgres-server.ts";
-import { verifyWorkspaceLedgers } from "../../../cloud/ledger/verify-ledgers.ts";
 import { openBody } from "../../../cloud/store/body-cipher.ts";
 import { migrateCloud } from "../../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
 import { type CloudProcess, startCloudProcess } from "../../cloud/kit/cloud-process.ts";
-import { batch, record } from "../../cloud/kit/cloud-rig.ts";
 import { type Person, signUp } from "../../cloud/kit/person.ts";
 import { startPostgres } from "../../cloud/kit/postgres-server.ts";
 import { addSender, type Sender } from "../../cloud/kit/senders.ts";
 import { bodyPayload } from "../../cloud/kit/stored-body.ts";
 import { createSeededRandom, type SeededRandom } from "../../simulation/seeded-random.ts";
 import { compileRecorder } from "./database-power-loss.ts";
+import {
+  expectCountedOnce,
+  expectIntactLedgers,
+  expectStatus,
+  newBatch,
+  post,
+  randomBytes,
+  sendBatch,
+} from "./sent-batches.ts";
 import { createSimulatedDisk, readWriteLog, type WriteRecord } from "./write-log.ts";
 
 /** Machines that send at the same time, so that PostgreSQL confirms several commits with one sync. */
 const MACHINES = 3;
-
-const RECORDS_PER_BATCH = 10;
 
 /** Longer than what PostgreSQL stores in a row itself. */
 const BODY_CHARACTERS = 20_000;
@@ -63,8 +67,6 @@ interface Recording {
   readonly batches: readonly { readonly sender: Sender; readonly ids: readonly string[] }[];
   readonly confirmed: readonly Confirmed[];
 }
-
-const randomBytes = createRandomBytes();
 
 /**
  * Records the writes of `meter-cloud serve` and of PostgreSQL's processes with their default settings, while machines send
@@ -183,7 +185,7 @@ async function useCloud(db: CloudDatabase, cloud: CloudProcess, rounds: number):
   const batches: { sender: Sender; ids: string[] }[] = [];
   const work = async (sender: Sender) => {
     for (let round = 0; round < rounds; round += 1) {
-      const ids = Array.from({ length: RECORDS_PER_BATCH }, () => uuidV7(Date.now(), randomBytes(10)));
+      const ids = newBatch();
       const number = batches.push({ sender, ids }) - 1;
       await sendBatch(cloud.url, sender, ids);
       confirm("batch", `${number}`);
@@ -229,13 +231,7 @@ async function inspectCut(target: string, recording: Recording, must: readonly C
     cloud = await startCloudProcess({ home: join(target, "cloud"), env: cloudSettings(url) });
     for (const { sender, ids } of recording.batches) await sendBatch(cloud.url, sender, ids);
     await withDatabase(url, async (db) => {
-      const { rows } = await sql<Record<string, string>>`select
-        (select count(*) from requests) as requests,
-        (select sum(requests) from usage_daily) as of_days,
-        (select sum(requests) from usage_hourly) as of_hours,
-        (select sum(prompt_tokens) from usage_hourly) as tokens`.execute(db);
-      const total = `${recording.batches.length * RECORDS_PER_BATCH}`;
-      assert.deepEqual(rows, [{ requests: total, of_days: total, of_hours: total, tokens: total }]);
+      await expectCountedOnce(db, recording.batches.length);
       await expectIntactLedgers(db, recording.workspaceId);
     });
   } finally {
@@ -296,33 +292,6 @@ async function expectConfirmed(
     const place = { workspaceId, requestId, direction: "request" } as const;
     assert.equal(new TextDecoder().decode(await openBody(row.request_body, key, place)), bodyOf(requestId));
   }
-}
-
-async function expectIntactLedgers(db: CloudDatabase, workspaceId: string): Promise<void> {
-  const verdict = await verifyWorkspaceLedgers(db, workspaceId, null, sha256);
-  assert.ok(verdict.ok, JSON.stringify(verdict));
-}
-
-async function sendBatch(url: string, { token }: Sender, ids: readonly string[]): Promise<void> {
-  const requested_at = new Date(Date.now() - 60_000).toISOString();
-  const records = ids.map((id) => record(id, { requested_at, prompt_tokens: 1, completion_tokens: 1 }));
-  const answer = await post(`${url}/v1/requests/batch`, token, batch(...records));
-  expectStatus(200, answer);
-  assert.equal(answer.body.accepted + answer.body.duplicates, ids.length);
-}
-
-async function post(url: string, token: string, body: object) {
-  const answer = await fetch(url, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const text = await answer.text();
-  return { status: answer.status, body: text === "" ? null : JSON.parse(text) };
-}
-
-function expectStatus(status: number, answer: { readonly status: number; readonly body: unknown }): void {
-  assert.equal(answer.status, status, JSON.stringify(answer.body));
 }
 
 /** A text of a request that compression doesn't make short. */

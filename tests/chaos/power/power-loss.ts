@@ -1,17 +1,22 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
-import { createCredentialStore } from "../../../adapters/cloud-credentials/credential-store.ts";
+import {
+  CREDENTIALS_FILE,
+  createCredentialStore,
+} from "../../../adapters/cloud-credentials/credential-store.ts";
 import { createOutbox } from "../../../adapters/outbox/create-outbox.ts";
 import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
 import { databaseFile } from "../../../cli/home/database-file.ts";
+import { readConfig } from "../../../cli/home/read-config.ts";
 import { LOG_SYNC_DELAY_MS } from "../../../daemon/store/log-sync.ts";
 import { openStore } from "../../../daemon/store/open-store.ts";
+import { runMeter } from "../../end-to-end/meter-process.rig.ts";
 import { rawCalls } from "../../end-to-end/raw-client.rig.ts";
 import { createSeededRandom, type SeededRandom } from "../../simulation/seeded-random.ts";
 import { createSyncRig } from "../sync-rig.ts";
@@ -29,6 +34,8 @@ const PAUSED_CALL_EVERY_MS = 100;
 
 /** How long the daemon runs between two pauses, in milliseconds. */
 const RUN_MS = 500;
+
+const CONFIG_FILE = "config.toml";
 
 /** What a daemon is put through. */
 export interface PowerLossOptions {
@@ -56,7 +63,18 @@ export interface PowerLossResult {
   readonly lateSyncMs: number | null;
   /** Rows that a cut's home had as sent, over all cuts; each was in its outbox. */
   readonly sentRows: number;
+  /** How often `config.toml` and the credentials were replaced. After each cut, each of them was the old or the new one. */
+  readonly replacedFiles: number;
 }
+
+/** A content of a file, and when the program that wrote it confirmed that, by the clock of the recording. */
+interface FileVersion {
+  readonly text: string;
+  readonly atNs: bigint;
+}
+
+/** The contents of the files that are replaced, each file's oldest first. */
+type FileVersions = Readonly<Record<string, FileVersion[]>>;
 
 /** Why writes can't be recorded here; null if they can. */
 export function recordingObstacle(): string | null {
@@ -83,7 +101,11 @@ export async function runPowerLoss(
   const folder = mkdtempSync(join(tmpdir(), "meter-power-"));
   const random = createSeededRandom(`${seed} cuts`);
   try {
-    const { disk, writes, answered, secrets } = await recordDaemon(folder, { calls, seed, pauseMs });
+    const { disk, writes, answered, secrets, versions } = await recordDaemon(folder, {
+      calls,
+      seed,
+      pauseMs,
+    });
     const [first = 0n] = answered.values();
     const from = writes.findIndex(({ atNs }) => atNs > first);
     const places = Array.from({ length: cuts }, () => random.integer(from, writes.length - 1));
@@ -94,7 +116,7 @@ export async function runPowerLoss(
       const target = join(folder, `cut-${n}`);
       disk.cut(target, random);
       const at = (writes[place] as WriteRecord).atNs;
-      const found = await inspectHome(target, secrets, random).catch((cause: unknown) => {
+      const found = await inspectHome(target, { secrets, versions, at }, random).catch((cause: unknown) => {
         throw new Error(`cut ${n} after write ${place}, kept in ${target}`, { cause });
       });
       const lost = [...answered].filter(([label, atNs]) => atNs < at && !found.projects.has(label));
@@ -109,6 +131,7 @@ export async function runPowerLoss(
     return {
       ...{ cuts, seed, calls: answered.size, writes: writes.length },
       ...{ cutsWithLoss, oldestLostMs: Math.round(oldestLostMs), sentRows },
+      replacedFiles: Object.values(versions).reduce((sum, { length }) => sum + length - 1, 0),
       ...measureSyncs(writes, answered),
     };
   } finally {
@@ -126,7 +149,9 @@ async function recordDaemon(
   const rig = await createSyncRig(seed);
   try {
     const disk = createSimulatedDisk(rig.home);
-    await rig.startDaemon({ LD_PRELOAD: library, METER_WRITE_LOG: log, METER_WRITE_ROOT: rig.home });
+    const env = { LD_PRELOAD: library, METER_WRITE_LOG: log, METER_WRITE_ROOT: rig.home };
+    const versions = readVersions(rig.home);
+    await rig.startDaemon(env);
     const caller = rig.createCaller("power");
     const call = rawCalls.anthropic;
     // It is warm and idle before the first pause.
@@ -138,16 +163,43 @@ async function recordDaemon(
       const label = `call-${String(n).padStart(6, "0")}`;
       await caller.call(call?.("ok", n % 2 === 0) as Parameters<typeof caller.call>[0], label);
       answered.set(label, process.hrtime.bigint());
-      if (pauseMs === 0 && n % 25 === 24) await rig.poke();
+      if (pauseMs === 0 && n % 25 === 24) {
+        await rig.poke();
+        await replaceFiles(rig.home, versions, env);
+      }
       await delay(pauseMs === 0 ? CALL_EVERY_MS : PAUSED_CALL_EVERY_MS);
     }
     caller.close();
     await endPauses();
     await rig.poke();
-    return { disk, answered, writes: readWriteLog(log), secrets: readSecrets(rig.home) };
+    return { disk, answered, versions, writes: readWriteLog(log), secrets: readSecrets(rig.home) };
   } finally {
     await rig.close();
   }
+}
+
+function readVersions(home: string): FileVersions {
+  const first = (file: string) => [{ text: readFileSync(join(home, file), "utf8"), atNs: 0n }];
+  return { [CONFIG_FILE]: first(CONFIG_FILE), [CREDENTIALS_FILE]: first(CREDENTIALS_FILE) };
+}
+
+/** Replaces files of the home by the programs that do so, with recorded writes. */
+async function replaceFiles(
+  home: string,
+  versions: FileVersions,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  const confirm = (file: string) =>
+    versions[file]?.push({ text: readFileSync(join(home, file), "utf8"), atNs: process.hrtime.bigint() });
+  const budget = await runMeter(home, ["budget", "set", `b${versions[CONFIG_FILE]?.length}`, "5 USD"], {
+    env,
+  });
+  assert.equal(budget.code, 0, budget.stderr);
+  confirm(CONFIG_FILE);
+  execFileSync(process.execPath, [join(import.meta.dirname, "replace-credentials.ts"), home], {
+    env: { ...process.env, ...env },
+  });
+  confirm(CREDENTIALS_FILE);
 }
 
 /** Stops a process for `pauseMs`, and lets it run for a moment, until the returned function is called. */
@@ -197,8 +249,21 @@ function readSecrets(home: string): readonly string[] {
 }
 
 /** Opens a home as the daemon does, and checks what a power cut must not change. */
-async function inspectHome(home: string, secrets: readonly string[], random: SeededRandom) {
+async function inspectHome(
+  home: string,
+  { secrets, versions, at }: { secrets: readonly string[]; versions: FileVersions; at: bigint },
+  random: SeededRandom,
+) {
   assert.deepEqual(readSecrets(home), secrets);
+  for (const [file, all] of Object.entries(versions)) {
+    const confirmed = all.findLastIndex(({ atNs }) => atNs < at);
+    const text = readFileSync(join(home, file), "utf8");
+    assert.ok(
+      all.slice(confirmed).some((each) => each.text === text),
+      `${file} is the last confirmed one, or one that was being written: ${text}`,
+    );
+  }
+  await readConfig(home, {});
   const file = databaseFile(home);
   (await openStore(createSqliteOpener(), file, { checkPages: "all" })).close();
   const database = new DatabaseSync(file);
