@@ -51,4 +51,6 @@ for (const { scenario, result } of results)
   [...describe(scenario), `  result ${describeResult(result)}`].map(print);
 const count = (kind: FaultResult["kind"]) => results.filter(({ result }) => result.kind === kind).length;
 print(`\n${count("ok")} ok, ${count("failed")} FAILED, ${count("not_tested")} NOT TESTED`);
+const figures = results.map(({ scenario, result }) => [scenario.name, describeResult(result)]);
+print(JSON.stringify({ seed: values.seed, faults: Object.fromEntries(figures) }, null, 2));
 process.exit(count("ok") === results.length ? 0 : 1);

@@ -115,6 +115,8 @@ else {
       goals: [{ peer: null, most: open.first + MAX_MORE_DESCRIPTORS }],
     },
   ]);
+  // `npm run nightly` keeps what is printed last.
+  console.log(JSON.stringify({ rounds: atRest.length, memory, descriptors: open, atRest }, null, 2));
 }
 
 /** The rise of a line per hour. */

@@ -23,6 +23,8 @@ interface ChaosResult {
   /** Calls without a record that the coverage counts as unfinished, and other counts of such calls, which must be 0. */
   readonly unfinished: number;
   readonly unmetered: number;
+  /** Ends of the daemon without a stop that the coverage states. Must be the kills of it. */
+  readonly interrupted: number;
   /** Calls with more than one record. Must be 0. */
   readonly doubled: readonly string[];
   /** Captured requests that are not in the cloud. Must be 0. */
@@ -170,6 +172,7 @@ async function compare(rig: SyncRig, answered: ReadonlyMap<string, Answered>, ki
     unmetered: (await rig.daemon.coverage())
       .filter(({ kind }) => ["unreadable", "lost", "dropped", "capture_failed"].includes(kind))
       .reduce((sum, { count }) => sum + count, 0),
+    interrupted: await rig.daemon.counted("interrupted"),
     doubled,
     missing: [...here].filter((id) => !there.has(id)),
     surplus: [...again, ...[...there].filter((id) => !here.has(id))],
@@ -196,6 +199,8 @@ function firstAndRest(texts: readonly string[]): [first: Set<string>, rest: stri
 
 /** Whether nothing that was captured was lost, nothing counted twice, and both sides agree to the last pico-USD. */
 export function isWhole({
+  kills,
+  interrupted,
   unexplained,
   captured,
   doubled,
@@ -206,6 +211,7 @@ export function isWhole({
 }: ChaosResult): boolean {
   return (
     captured > 0 &&
+    interrupted === kills.daemon &&
     unexplained.length + doubled.length + missing.length + surplus.length === 0 &&
     quarantined === 0 &&
     reconcile.code === 0 &&

@@ -5,8 +5,10 @@ import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { type RunningDaemon, stateFile } from "../../cli/daemon/daemon-process.ts";
+import { type RunningDaemon, readToken, stateFile } from "../../cli/daemon/daemon-process.ts";
+import { requestDaemon } from "../../cli/daemon/loopback-client.ts";
 import type { BudgetView } from "../../daemon/budgets/budget-views.ts";
+import type { LimitView } from "../../daemon/limits/limit-views.ts";
 import type { StoredRequest } from "../../daemon/store/port/records.ts";
 import type { ReportQuery } from "../../daemon/store/port/reports.ts";
 import { naiveReport } from "../daemon/store/naive-report.rig.ts";
@@ -29,6 +31,12 @@ import { createCaller } from "./caller.ts";
 
 /** The age that an answered call without a record may have at the kill, in milliseconds. Source: docs/durability.md. */
 export const LOST_AFTER_KILL_MS = 500;
+
+/**
+ * How long after a kill the first call on a new connection may take, in milliseconds, with up to 30 processes that want the processor.
+ * Source: docs/durability.md.
+ */
+export const ANSWERED_AGAIN_MS = { daemon: 15_000, relay: 10_000 } as const;
 
 const SIGNALS = ["SIGKILL", "SIGSEGV", "SIGABRT"] as const;
 
@@ -66,7 +74,7 @@ export interface KillsResult {
   /** Answered calls without a record that no kill explains. Must be none. */
   readonly unexplained: readonly string[];
   readonly doubled: readonly string[];
-  /** What the coverage states: calls without a record, and ends of the daemon without a stop. The latter must be `rounds`. */
+  /** What the coverage states: calls without a record, and ends of the daemon without a stop. The latter must be the kills of it. */
   readonly unfinished: number;
   readonly interrupted: number;
   /** From the kill until a new call was answered, in milliseconds. */
@@ -77,6 +85,8 @@ export interface KillsResult {
   readonly wrongReports: readonly string[];
   /** What a budget of everything states as spent, and the sum of the records, in pico-USD. */
   readonly budget: { readonly spent: string; readonly stored: string };
+  /** What the daemon states about the limits of accounts before a last kill, and after it. */
+  readonly limits: { readonly before: readonly string[]; readonly after: readonly string[] };
 }
 
 const json = (value: unknown) => `${JSON.stringify(value)}\n`;
@@ -107,8 +117,8 @@ function writeSession(user: string, session: number): void {
 
 function pickCall(random: SeededRandom): RawCall {
   const [api, scenario] = random.pick([
-    ["anthropic", "ok"],
-    ["anthropic", "thinking+cached"],
+    ["anthropic", "ok+used-40"],
+    ["anthropic", "thinking+cached+used-40"],
     ["chat", "cached+gzip"],
     ["responses", "thinking"],
   ] as const);
@@ -164,17 +174,16 @@ async function callOn(rounds: Rounds, client: number): Promise<void> {
   caller.close();
 }
 
-/** Makes calls on new connections until one is answered, and notes how long that took. */
-async function callAgain(rounds: Rounds, killedAt: number): Promise<void> {
+/** Makes calls on new connections until one is answered. Returns its label. */
+async function callAgain(rounds: Rounds): Promise<string> {
   for (;;) {
     const caller = createClient(rounds, rounds.random);
     const label = `call-${(rounds.begun += 1)}`;
     const killsBefore = rounds.killedAt.length;
     try {
-      await caller.call(rawCalls.anthropic?.("ok", false) as RawCall, label);
+      await caller.call(rawCalls.anthropic?.("ok+used-40", false) as RawCall, label);
       rounds.answered.set(label, { at: performance.now(), killsBefore });
-      rounds.answeredAgainMs.push(performance.now() - killedAt);
-      return;
+      return label;
     } catch (cause) {
       rounds.cut += 1;
       if ((cause as NodeJS.ErrnoException).code === "ECONNREFUSED") rounds.refused += 1;
@@ -243,18 +252,21 @@ export async function runKills(
       process.kill(pid, signal);
       kills[signal] += 1;
       if (await importing) killedImports += 1;
-      await callAgain(state, killedAt);
+      await callAgain(state);
+      state.answeredAgainMs.push(performance.now() - killedAt);
       await waitFor("another process", () => victimOf(state) !== pid && victimOf(state) !== null);
       if (round % 10 === 0) tell(`${round} kills; ${state.answered.size} calls answered so far`);
     }
     state.over = true;
     await Promise.all(traffic);
+    const limits = await compareLimits(state);
     const compared = await compare(state, sessions);
     return {
       rounds,
       seed,
       victim,
       kills,
+      limits,
       ...compared,
       imports: { killed: killedImports, ...compared.imports },
     };
@@ -266,6 +278,30 @@ export async function runKills(
     removeHome(home);
     rmSync(user, { recursive: true, force: true });
   }
+}
+
+/** Kills the daemon once more, after all calls have their records, and compares the limits of accounts that it states. */
+async function compareLimits(rounds: Rounds): Promise<KillsResult["limits"]> {
+  const { home } = rounds;
+  const last = await callAgain(rounds);
+  await waitFor("the last record", () =>
+    readStore(home, async ({ records }) => (await records.get(records.latestId() ?? ""))?.project === last),
+  );
+  const read = async () => {
+    const answer = await requestDaemon(running(home).api_port, "/v1/limits", readToken(home));
+    const { limits } = JSON.parse(answer.body) as { readonly limits: readonly LimitView[] };
+    // Those of requests per minute are left out once they have refilled.
+    return limits
+      .filter(({ unit }) => unit === "share")
+      .map(({ provider, account, window, used_percent, resets_at, status, seen_at }) =>
+        [provider, account, window, used_percent, resets_at, status, seen_at].join(" "),
+      );
+  };
+  const before = await read();
+  const { pid } = running(home);
+  process.kill(pid, "SIGKILL");
+  await waitFor("another daemon", () => existsSync(stateFile(home)) && running(home).pid !== pid);
+  return { before, after: await read() };
 }
 
 /** Compares the stored records with the clients' calls, the logs, the reports and the budget. */
@@ -322,6 +358,9 @@ export const isKept = (result: KillsResult): boolean =>
   result.answered > 0 &&
   (result.victim === "daemon" || result.lost === 0) &&
   result.refused + result.unexplained.length + result.doubled.length + result.wrongReports.length === 0 &&
-  result.interrupted === (result.victim === "daemon" ? result.rounds : 0) &&
+  // The last kill, for the limits, is one of the daemon.
+  result.interrupted === (result.victim === "daemon" ? result.rounds : 0) + 1 &&
   result.imports.stored === result.imports.expected &&
-  result.budget.spent === result.budget.stored;
+  result.budget.spent === result.budget.stored &&
+  result.limits.before.length > 0 &&
+  isDeepStrictEqual(result.limits.before, result.limits.after);
