@@ -21,20 +21,20 @@ export const readLink = (path: string): string | null => attempt(() => readlinkS
 export const SOCKET_PREFIX = "socket:[";
 
 /**
- * Reads the kernel's name of the program, parent and start time from `/proc/<pid>/stat`. The name may contain spaces and
+ * Reads the kernel's name of the program, state, parent and start time from `/proc/<pid>/stat`. The name may contain spaces and
  * parentheses.
  */
 export function readStat(
   proc: string,
   pid: number,
-): { name: string; parent: number; startTime: string } | null {
+): { name: string; state: string; parent: number; startTime: string } | null {
   const stat = read(`${proc}/${pid}/stat`);
   if (stat === null) return null;
   // The text after the name begins with field 3, the state; field 4 is the parent, field 22 the start time.
   const nameEnd = stat.lastIndexOf(")");
   const fields = stat.slice(nameEnd + 2).split(" ");
   const name = stat.slice(stat.indexOf("(") + 1, nameEnd);
-  return { name, parent: Number(fields[1] ?? 0), startTime: fields[19] ?? "" };
+  return { name, state: fields[0] ?? "", parent: Number(fields[1] ?? 0), startTime: fields[19] ?? "" };
 }
 
 /** Reads the working directory of a process; null if it cannot be read. */

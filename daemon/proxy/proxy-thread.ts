@@ -52,6 +52,8 @@ export interface ProxyThreadData {
   readonly memory?: {
     readonly files: readonly [segment: number, otherSegment: number, progress: number];
     readonly daemonPid: number;
+    /** The process ends a daemon that hangs for this long, in milliseconds. Absent: nothing would start another one. */
+    readonly mayHangMs?: number;
   };
   /** The descriptor of the file with the memory for calls that pass without a decision (`PassMemory`). */
   readonly passMemory?: number;

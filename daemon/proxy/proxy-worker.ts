@@ -5,6 +5,7 @@ import process from "node:process";
 import { createLeafIssuer } from "../../adapters/certificates/leaf-issuer.ts";
 import { loadSystemRoots } from "../../adapters/certificates/root-certificates.ts";
 import { createZlibMessageInflater } from "../../adapters/content-decoder/message-inflater.ts";
+import { readStat } from "../../adapters/process-table/linux-process.ts";
 import { createPortBatch, createProcessBatch } from "../../adapters/process-table/lookup-port.ts";
 import { createLookupQueue } from "../../adapters/process-table/lookup-queue.ts";
 import { collectGarbageAtRest } from "../../adapters/threads/collect-at-rest.ts";
@@ -19,6 +20,7 @@ import { closeSocket } from "./close-socket.ts";
 import { createCounters } from "./counters.ts";
 import { createDial } from "./dial.ts";
 import { createHostMatcher } from "./host-patterns.ts";
+import { watchHungDaemon } from "./hung-daemon.ts";
 import { createLeafContexts } from "./leaf-contexts.ts";
 import { createLoginThrottle } from "./login-throttle.ts";
 import { createLookupCache } from "./lookup-cache.ts";
@@ -68,6 +70,26 @@ const isDaemonAlive = memory === undefined ? () => true : watchProcess(memory.da
 function endWithoutDaemon(): void {
   if (!isDaemonAlive()) process.exit();
 }
+
+/** The states in which a process that does not answer hangs: it runs, or waits for another thread. Source: proc_pid_stat(5). */
+const HUNG_STATES = new Set(["R", "S"]);
+
+function watchDaemon({ daemonPid, mayHangMs }: NonNullable<ProxyThreadData["memory"]>): () => void {
+  if (mayHangMs === undefined) return () => {};
+  const watch = watchHungDaemon({
+    mayHangMs,
+    now: () => performance.now(),
+    canRun: () => HUNG_STATES.has(readStat("/proc", daemonPid)?.state ?? ""),
+    end() {
+      process.stderr.write(`meter: The daemon did not respond for ${mayHangMs / 1_000} s. It was ended.\n`);
+      process.kill(daemonPid, "SIGKILL");
+    },
+  });
+  setInterval(watch.check, watch.checkEveryMs).unref();
+  return watch.heard;
+}
+
+const heardDaemon = memory === undefined ? () => {} : watchDaemon(memory);
 
 /** Opens the memory that this process shares with the main one, its parent. */
 function openMemory({ files }: NonNullable<ProxyThreadData["memory"]>): TapMemory {
@@ -257,6 +279,7 @@ function finishStop(): void {
 }
 
 port.listen((message) => {
+  heardDaemon();
   switch (message.kind) {
     case "serve":
       return serveHeld();

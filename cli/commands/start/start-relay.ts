@@ -58,6 +58,9 @@ function openPassFile(): number | null {
   }
 }
 
+/** How long a daemon may hang until its relay ends it, in milliseconds: longer than any work that blocks it, such as a migration. */
+const MAY_HANG_MS = 600_000;
+
 /** The descriptors in the process: of the log, and of the memory. */
 const LOG_FILES: MemoryLogFiles = [5, 6, 7];
 const PASS_FILE = 8;
@@ -73,7 +76,13 @@ function start(env: Environment, passFile: number | null): ProxyThread {
   const relay = new ProcessThread(proxyWorkerUrl(), {
     data: {
       ...data,
-      memory: { files: LOG_FILES, daemonPid: process.pid },
+      memory: {
+        ...{ files: LOG_FILES, daemonPid: process.pid },
+        // The script starts another one. The variable is for tests.
+        ...(env.METER_SUPERVISOR !== undefined && {
+          mayHangMs: Number(env.METER_MAY_HANG_MS ?? MAY_HANG_MS),
+        }),
+      },
       ...(passFile !== null && { passMemory: PASS_FILE }),
     },
     env: compileCacheEnvironment(),
