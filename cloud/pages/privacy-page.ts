@@ -11,6 +11,7 @@ import { renderTime } from "../../pages/times.ts";
 import { erasePrompts } from "../erasure/run-erasure.ts";
 import { problem } from "../http/problem.ts";
 import { type ListedErasure, listVisibleErasures, readVisibleHoldings } from "../routes/reads/privacy.ts";
+import { MAX_LISTED_ERASURES } from "../store/erasures.ts";
 import type { PersonHoldings } from "../store/reads/holdings.ts";
 import { renderActionForm, renderSelect } from "./action-form.ts";
 import { withDone } from "./done-messages.ts";
@@ -58,16 +59,19 @@ export async function erasePromptsOnPage(call: PageCall, form: URLSearchParams):
 
 /** `GET /w/{ws}/privacy/erasures/{id}`: the certificate of an erasure, as a file. */
 export async function downloadCertificate(call: PageCall): Promise<PageAnswer> {
-  const id = call.context.req.param("id") ?? "";
-  const erasures = isUuid(id) ? await readErasures(call) : [];
-  const certificate = erasures.find(({ erasureId }) => erasureId === id.toLowerCase())?.certificate ?? null;
+  const id = (call.context.req.param("id") ?? "").toLowerCase();
+  const [erasure] = isUuid(id) ? await readErasures(call, id) : [];
+  const certificate = erasure?.certificate ?? null;
   if (certificate === null) return problem("not_found");
-  call.context.header("content-disposition", `attachment; filename="erasure-${id.toLowerCase()}.json"`);
+  call.context.header("content-disposition", `attachment; filename="erasure-${id}.json"`);
   return call.context.body(certificate, 200, { "content-type": "application/json" });
 }
 
-const readErasures = ({ env, workspace, person }: PageCall): Promise<readonly ListedErasure[]> =>
-  listVisibleErasures(env.parts.db, workspace, person.userId);
+const readErasures = (
+  { env, workspace, person }: PageCall,
+  erasureId: string | null = null,
+): Promise<readonly ListedErasure[]> =>
+  listVisibleErasures(env.parts.db, workspace, person.userId, erasureId);
 
 async function renderPrivacy(call: PageCall, message: string | null): Promise<PageAnswer> {
   const { env, workspace, person, reader } = call;
@@ -156,6 +160,10 @@ function renderErasures(call: PageCall, erasures: readonly ListedErasure[] | nul
           ? html`<span class="quiet">still running</span>`
           : html`<a href="${call.place.base}${PATH}/erasures/${erasureId}">Download<span class="hidden"> the certificate ${erasureId}</span></a><details><summary>View<span class="hidden"> the certificate ${erasureId}</span></summary><pre class="body" tabindex="0">${JSON.stringify(JSON.parse(certificate), null, 2)}</pre></details>`
       }</td></tr>`,
-  )}</tbody></table></div>`;
+  )}</tbody></table></div>${
+    erasures?.length === MAX_LISTED_ERASURES
+      ? html`<p class="quiet">These are the newest ${MAX_LISTED_ERASURES}. The audit log has the id of each older one, which follows <code>${call.place.base}${PATH}/erasures/</code> in the address of its certificate.</p>`
+      : ""
+  }`;
   return html`<section class="panel" aria-labelledby="erasures-title"><h2 id="erasures-title">Erasures</h2>${erasures === null ? renderUnread("erasures") : erasures.length === 0 ? html`<p class="quiet">Nothing was erased yet.</p>` : list}</section>`;
 }

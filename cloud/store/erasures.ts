@@ -322,10 +322,14 @@ export async function finishErasure(
   return certificate;
 }
 
-/** Returns the certificates of a workspace's erasures, the newest first. An unfinished one has none yet. */
+/**
+ * Returns the certificates of a workspace's erasures, the newest first and at most `MAX_LISTED_ERASURES`: all, those of one person's
+ * prompts, or one. An unfinished one has none yet.
+ */
 export async function listErasures(
   db: CloudDatabase,
   workspaceId: string,
+  { userId = null, erasureId = null }: { userId?: string | null; erasureId?: string | null } = {},
 ): Promise<
   readonly (Erasure & { readonly finishedAt: Millis | null; readonly certificate: string | null })[]
 > {
@@ -334,9 +338,11 @@ export async function listErasures(
       .selectFrom("erasures")
       .selectAll()
       .where("workspace_id", "=", workspaceId)
+      .$if(userId !== null, (all) => all.where("user_id", "=", userId))
+      .$if(erasureId !== null, (all) => all.where("erasure_id", "=", erasureId as string))
       .orderBy("before", "desc")
       .orderBy("erasure_id", "desc")
-      .limit(MAX_LISTED)
+      .limit(MAX_LISTED_ERASURES)
       .execute(),
   );
   return rows.map((row) => ({
@@ -347,4 +353,4 @@ export async function listErasures(
 }
 
 /** Most erasures that a list contains. */
-const MAX_LISTED = 200;
+export const MAX_LISTED_ERASURES = 200;

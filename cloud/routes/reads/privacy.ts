@@ -47,12 +47,12 @@ export const readVisibleHoldings = (
   userId: string,
 ): Promise<readonly PersonHoldings[]> => readHoldings(db, workspaceId, role === "admin" ? null : userId);
 
-/** Lists the erasures that a person may see: an administrator all, a member those of their own prompts. */
+/** Lists the erasures that a person may see, or one of them: an administrator all, a member those of their own prompts. */
 export async function listVisibleErasures(
   db: CloudDatabase,
   { workspaceId, role }: WorkspaceAccess,
   userId: string,
+  erasureId: string | null = null,
 ): Promise<readonly ListedErasure[]> {
-  const all = await listErasures(db, workspaceId);
-  return role === "admin" ? all : all.filter((erasure) => erasure.userId === userId);
+  return await listErasures(db, workspaceId, { userId: role === "admin" ? null : userId, erasureId });
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, before, it } from "node:test";
 import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { hashText } from "../../../core/values/hash-text.ts";
@@ -71,6 +72,36 @@ describeOnOneEngine("the pages of privacy, accounts and organisations", (engine)
     assert.equal((await admin.get("/privacy/erasures/x")).status, 404);
     const foreign = visit(await rig.addWorkspace(), person);
     assert.equal((await foreign.get(path)).status, 404);
+  });
+
+  it("lists the newest 200 erasures, says so, and has the certificate of each older one", async () => {
+    const { workspace } = await withPrompts();
+    const admin = visit(workspace, await rig.personIn(workspace, "workspaceAdmin"));
+    const add = (count: number) =>
+      rig.db
+        .insertInto("erasures")
+        .values(
+          Array.from({ length: count }, (_, n) => ({
+            workspace_id: workspace.id,
+            erasure_id: randomUUID(),
+            project: `p${count}`,
+            before: 1_000 * count + n,
+            finished_at: 1_000 * count + n,
+            certificate: `{"n":${n}}`,
+          })),
+        )
+        .returning("erasure_id")
+        .execute();
+    const [oldest] = await add(1);
+    const listed = async () =>
+      (await admin.read("/privacy")).match(
+        /<code>[^<]*\/privacy\/erasures\/<\/code>|<th scope="row" class="when">/g,
+      ) ?? [];
+    assert.equal((await listed()).length, 1);
+    await add(200);
+    assert.equal((await listed()).length, 201, "200 erasures and the note");
+    const file = await admin.get(`/privacy/erasures/${oldest?.erasure_id.toUpperCase()}`);
+    assert.deepEqual(await file.json(), { n: 0 });
   });
 
   it("a member erases only their own prompts, and sees only their own erasures", async () => {
