@@ -1,6 +1,7 @@
 import { systemClock } from "../../adapters/clock/system-clock.ts";
 import { createRandomBytes, sha256 } from "../../adapters/crypto/node-crypto.ts";
 import { createUser, listWorkspacesOf, setPlan } from "../../cloud/accounts/admin.ts";
+import { writeDeletionCertificate } from "../../cloud/erasure/certificate.ts";
 import { erasePrompts } from "../../cloud/erasure/run-erasure.ts";
 import { verifyWorkspaceLedgers, type WorkspaceHeads } from "../../cloud/ledger/verify-ledgers.ts";
 import { listDeletedSubject, listDue, runPurge } from "../../cloud/purge/run-purge.ts";
@@ -8,7 +9,7 @@ import { compactDatabase } from "../../cloud/store/compact.ts";
 import { distributeCloud, readAllTotals } from "../../cloud/store/distribute.ts";
 import { type ErasureScope, isInService } from "../../cloud/store/erasures.ts";
 import type { CloudDatabase } from "../../cloud/store/open-database.ts";
-import type { PurgeSubject } from "../../cloud/store/purge.ts";
+import { findErased, type PurgeSubject } from "../../cloud/store/purge.ts";
 import { publishRates, seedRates } from "../../cloud/store/rates.ts";
 import { listWithdrawals } from "../../cloud/store/withdrawals.ts";
 import type { Accounts, NewAccount } from "../../core/ports/accounts.ts";
@@ -63,6 +64,11 @@ export const ADMINISTRATION = {
     const parts = { db, clock, bodyKeys, accounts: await accounts() };
     const report = await runPurge(parts, input.subjects === null ? {} : { subjects: input.subjects });
     return { ...report, compaction: input.compact ? await compactDatabase(db) : null };
+  },
+  /** Null if nothing with this id was erased. */
+  certify_purge: async ({ db }: AdministrationParts, { subject }: { subject: string }) => {
+    const erased = await findErased(db, subject);
+    return erased === null ? null : writeDeletionCertificate(erased);
   },
   /** Null if there is no such workspace in service. */
   erase_prompts: async ({ db, bodyKeys }: AdministrationParts, scope: ErasureScope) =>

@@ -1,6 +1,7 @@
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import type { ErasedCounts, Erasure } from "../store/erasures.ts";
+import type { PurgeSubject } from "../store/purge.ts";
 
 /** What remains after an erasure, for the person who asked for it. */
 const REMAINS = [
@@ -39,3 +40,42 @@ export function writeCertificate(
     remains: REMAINS,
   });
 }
+
+const REMAINS_IN_COPIES = [
+  "Backups and logs of the database that were made before: they hold the bodies encrypted, and their keys were destroyed, and everything else in clear, until they expire.",
+  "Backups of the key store that were made before, until they expire. Bodies that were stored before the server encrypted bodies are readable in older backups of the database, until these expire.",
+  "The files of the database's tables and its write-ahead log, until it is compacted.",
+  "Copies on the machines that sent the requests, until they are deleted there with `meter prune` or `meter wipe`.",
+] as const;
+
+/** What remains of a deleted subject after its purge. */
+const REMAINS_OF: Readonly<Record<PurgeSubject["kind"], readonly string[]>> = {
+  workspace: [
+    "The id of the workspace.",
+    "The places of prompt views and audit events in their ledgers, without texts, and of cost seals, without digests.",
+    ...REMAINS_IN_COPIES,
+  ],
+  organisation: ["The id of the organisation."],
+  account: [
+    "The tokens and costs of the requests in workspaces that others use, with their times, models and projects, under the account's id.",
+    "The consents at checkout, without address and browser, under the account's id.",
+    "The places of prompt views and audit events in their ledgers, without texts.",
+    ...REMAINS_IN_COPIES,
+  ],
+};
+
+/** Writes the certificate of the purge of a deleted workspace, organisation or account, as JSON. */
+export const writeDeletionCertificate = ({
+  kind,
+  id,
+  deletedAt,
+  erasedAt,
+}: PurgeSubject & { readonly erasedAt: Millis }): string =>
+  JSON.stringify({
+    certificate: `erasure of a deleted ${kind}`,
+    version: 1,
+    id,
+    deleted_at: formatInstant(deletedAt),
+    finished_at: formatInstant(erasedAt),
+    remains: REMAINS_OF[kind],
+  });

@@ -72,6 +72,26 @@ export async function listDeleted(db: CloudDatabase, before: Millis): Promise<re
   return rows.map(({ kind, id, at }) => ({ kind, id, deletedAt: at }));
 }
 
+/** Finds what was erased, and when; null if nothing that was erased has this id. */
+export async function findErased(
+  db: CloudDatabase,
+  id: string,
+): Promise<(PurgeSubject & { readonly erasedAt: Millis }) | null> {
+  const { rows } = await asPurge(db, {}, (trx) =>
+    sql<{ kind: PurgeSubject["kind"]; id: string; at: Millis; erased: Millis }>`
+      select 'workspace' as kind, workspace_id::text as id, deleted_at as at, purged_at as erased from workspace_directory
+        where workspace_id::text = ${id} and purged_at is not null
+      union all
+      select 'organisation', organisation_id::text, deleted_at, purged_at from organisations
+        where organisation_id::text = ${id} and purged_at is not null
+      union all
+      select 'account', user_id, deleted_at, purged_at from account_deletions
+        where user_id = ${id} and purged_at is not null`.execute(trx),
+  );
+  const [found] = rows;
+  return found === undefined ? null : { kind: found.kind, id, deletedAt: found.at, erasedAt: found.erased };
+}
+
 /** Lists the organisations that were deleted with an account because it was their only member, and their workspaces. */
 export async function listDeletedWithAccount(
   db: CloudDatabase,

@@ -15,6 +15,8 @@ export class PurgeCommand extends CloudCommand {
       \`--subject\` erases one deleted workspace, organisation or account before its date; an account is erased with the
       organisations that were deleted with it.
 
+      \`--certificate\` prints the certificate of one that was erased: JSON that says when, and what remains.
+
       Erased rows can no longer be read through the database, but their bytes may remain in its files until they are
       overwritten. \`--compact\` rewrites every table; it locks each table for a while and needs the role that owns the
       tables. Backups are not changed.
@@ -26,6 +28,10 @@ export class PurgeCommand extends CloudCommand {
         "Erase one account before its date",
         "meter-cloud purge --now --subject 01994b8e-7c00-7000-8000-000000000000",
       ],
+      [
+        "Print the certificate of its erasure",
+        "meter-cloud purge --certificate 01994b8e-7c00-7000-8000-000000000000",
+      ],
     ],
   });
 
@@ -36,10 +42,15 @@ export class PurgeCommand extends CloudCommand {
   subject = Option.String("--subject", {
     description: "The id of a deleted workspace, organisation or account to erase before its date",
   });
+  certificate = Option.String("--certificate", {
+    description:
+      "Print the certificate of the workspace, organisation or account with this id, which was erased",
+  });
   compact = Option.Boolean("--compact", false, { description: "Rewrite every table afterwards" });
   json = Option.Boolean("--json", false, { description: "Print JSON" });
 
   protected override async perform(): Promise<void> {
+    if (this.certificate !== undefined) return await this.certify(this.certificate);
     const subjects = await this.administer("list_deleted", { subject: this.subject ?? null });
     if (this.subject !== undefined && subjects.length === 0) {
       throw new CommandFailure(
@@ -71,6 +82,16 @@ export class PurgeCommand extends CloudCommand {
         );
       }
     }
+  }
+
+  private async certify(subject: string): Promise<void> {
+    const certificate = await this.administer("certify_purge", { subject });
+    if (certificate === null)
+      throw new CommandFailure(
+        `No workspace, organisation or account with the id ${subject} was erased.`,
+        cloudExitCodes.notFound,
+      );
+    this.commandContext.print(certificate);
   }
 
   private report(

@@ -48,6 +48,13 @@ describe("meter-cloud while a server has the embedded database open", { skip, ti
     assert.match(await run("migrate"), /up to date/);
     assert.match(await run("purge", "--dry-run"), /Nothing is due/);
     assert.match(await run("purge", "--now"), /Nothing is due/);
+    const certified = await runCloudWords(["purge", "--certificate", workspaceId], {
+      METER_CLOUD_HOME: home,
+    });
+    assert.deepEqual(
+      [certified.code, certified.stderr],
+      [4, `meter-cloud: No workspace, organisation or account with the id ${workspaceId} was erased.\n`],
+    );
   });
 
   it("prints the server's error message", async () => {

@@ -9,6 +9,7 @@ import { systemClock } from "../../../adapters/clock/system-clock.ts";
 import { createRandomBytes, sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { openPgliteFolder } from "../../../adapters/postgres/pglite.ts";
 import { openPostgres } from "../../../adapters/postgres/postgres-server.ts";
+import { writeDeletionCertificate } from "../../../cloud/erasure/certificate.ts";
 import { erasePrompts } from "../../../cloud/erasure/run-erasure.ts";
 import { verifyWorkspaceLedgers } from "../../../cloud/ledger/verify-ledgers.ts";
 import { startPurgeJob } from "../../../cloud/purge/purge-job.ts";
@@ -17,7 +18,7 @@ import { compactDatabase } from "../../../cloud/store/compact.ts";
 import { listErasureTasks } from "../../../cloud/store/erasures.ts";
 import { migrateCloud } from "../../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
-import { DELETED_WITH_WORKSPACE } from "../../../cloud/store/purge.ts";
+import { DELETED_WITH_WORKSPACE, findErased } from "../../../cloud/store/purge.ts";
 import { PURGE_DELAY_MS } from "../../../core/privacy/deletion/soft-deletion.ts";
 import { HOUR_MS } from "../../../core/values/time.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
@@ -203,10 +204,20 @@ describeOnEngines("the purge", (engine) => {
     assert.equal((await runs()).length, 1);
     pass(rig, 1);
     assert.equal(Date.parse(deleted.purge_due_at), rig.clock.now());
+    assert.equal(await findErased(rig.db, author.userId), null);
     assert.deepEqual(
       (await runPurge(rig)).erased.map(({ kind, id }) => [kind, id]),
       [["account", author.userId]],
     );
+    const erased = await findErased(rig.db, author.userId);
+    assert.ok(erased !== null);
+    const { remains, ...certificate } = JSON.parse(writeDeletionCertificate(erased));
+    assert.deepEqual(certificate, {
+      ...{ certificate: "erasure of a deleted account", version: 1, id: author.userId },
+      deleted_at: new Date(rig.clock.now() - PURGE_DELAY_MS).toISOString(),
+      finished_at: new Date(rig.clock.now()).toISOString(),
+    });
+    assert.match(remains[0], /tokens and costs/);
     assert.deepEqual(await tablesWith(rig.db, "canary-ann-"), []);
     assert.deepEqual(await tablesWith(rig.db, promptHashOf("ann")), []);
     assert.deepEqual(await runs(), []);
@@ -235,6 +246,7 @@ describeOnEngines("the purge", (engine) => {
       report.erased.map(({ id }) => id),
       [gone.workspace.id],
     );
+    assert.equal((await findErased(rig.db, gone.workspace.id))?.kind, "workspace");
     const verdict = await verifyWorkspaceLedgers(rig.db, gone.workspace.id, null, sha256);
     assert.ok(verdict.ok && verdict.audit_events.ok && verdict.audit_events.erasedRows > 0);
     for (const table of DELETED_WITH_WORKSPACE) {
