@@ -121,10 +121,8 @@ function decisionStage(budgets: Tracker, registry: Registry, prices: PriceBook):
     calls += 1;
     const pass = gate.pass({
       keptBytes: samples.requestBody.length,
-      question: () => {
-        throw new Error("a call was held");
-      },
       bound: () => bound,
+      body: () => samples.requestBody,
     });
     if (pass === null) throw new Error("there is no room");
     heldCalls.passed(calls, 1, pass);

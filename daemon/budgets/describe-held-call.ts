@@ -19,7 +19,7 @@ import type { CreateContentDecoder } from "../../core/ports/content-decoder.ts";
 import type { PriceBook } from "../../core/pricing/price-book.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { createBodyDecoder } from "../capture/body-decoder.ts";
-import type { CallAttribution, ConnectionAttribution } from "../capture/ports.ts";
+import type { CallAttribution, ConnectionAttribution, ReadCall } from "../capture/ports.ts";
 import type { CallQuestion, GateAnswer } from "../proxy/call-question.ts";
 
 /** The dependencies of describing a held call. */
@@ -41,7 +41,7 @@ export interface CallSessions extends Pick<SessionTracker, "resolve"> {
 
 /** What is known about a held call before its caller is looked up. */
 export interface KnownCall {
-  readonly question: CallQuestion;
+  readonly question: Pick<CallQuestion, "connection" | "request" | "project" | "turn">;
   readonly head: RequestHead;
   readonly route: MeteredRoute;
   readonly model: string | null;
@@ -51,15 +51,18 @@ export interface KnownCall {
   readonly answer: (answer: GateAnswer) => void;
 }
 
-/** Returns the route of a call that may cost something. Counting tokens, lists of models and the results of earlier calls cost nothing. */
+/** Returns the route of a call that may cost something. */
 export function matchRoute(
   { registry }: Pick<CallSources, "registry">,
   { host, port }: CallQuestion,
   { method, target }: RequestHead,
 ): MeteredRoute | null {
   const route = registry.match({ host, port, method, path: target });
-  return route.kind !== "metered" || route.fetches === true || route.api === "repeated" ? null : route;
+  return route.kind === "metered" && mayCost(route) ? route : null;
 }
+
+/** Whether calls may cost something. Counting tokens, lists of models and the results of earlier calls cost nothing. */
+export const mayCost = ({ fetches, api }: MeteredRoute) => fetches !== true && api !== "repeated";
 
 /** Whether each message of a WebSocket is decided on, instead of its handshake. */
 export const hasTurns = ({ webSocket, api }: MeteredRoute) =>
@@ -68,7 +71,7 @@ export const hasTurns = ({ webSocket, api }: MeteredRoute) =>
 /** Decodes the body if all of it is there. Calls back at once unless it is compressed. */
 export function readBody(
   { createDecoder }: Pick<CallSources, "createDecoder">,
-  { body, isWhole, turn }: CallQuestion,
+  { body, isWhole, turn }: Pick<CallQuestion, "body" | "isWhole" | "turn">,
   head: RequestHead,
   then: (body: Uint8Array | null) => void,
 ): void {
@@ -105,15 +108,21 @@ export function describeCall(
 ): KnownCall {
   const reader = createRequestFactsReader(route);
   if (body !== null) reader.push(body);
-  const { requestedModel, stated } = reader.end();
-  const identity = sources.sessions.resolve(
-    readCallIdentity({ headers: head.headers, body: stated ?? null }),
-  );
   const isWhole = question.isWhole || question.turn !== null;
   const { model, ...bound } = boundCall(
     { route, body, bodyBytes: isWhole ? (body?.length ?? null) : null, at: sources.now() },
     sources.prices(),
   );
+  const facts = statedFacts(sources, { head, route, ...reader.end() });
+  return { question, head, route, model, facts, bound, attribution, answer };
+}
+
+/** Returns the facts that a request states. */
+export function statedFacts(
+  { sessions, place }: Pick<CallSources, "sessions" | "place">,
+  { head, route, requestedModel, stated }: Pick<ReadCall, "head" | "route" | "requestedModel" | "stated">,
+): CallFacts {
+  const identity = sessions.resolve(readCallIdentity({ headers: head.headers, body: stated ?? null }));
   const billing = readBillingMode({
     provider: route.provider,
     billing: route.billing ?? null,
@@ -122,8 +131,8 @@ export function describeCall(
     usesCredits: null,
     models: [requestedModel ?? ""],
   });
-  const facts: CallFacts = {
-    ...sources.place,
+  return {
+    ...place,
     provider: route.provider,
     ...(requestedModel !== null && { model: requestedModel }),
     // A session that is not stated depends on the calling process.
@@ -131,7 +140,6 @@ export function describeCall(
     agent: identity.agentId,
     billing,
   };
-  return { question, head, route, model, facts, bound, attribution, answer };
 }
 
 /** Returns the caller if it is known already, and null if it must be looked up. */
@@ -149,7 +157,7 @@ export async function attributeCall({ question, head, attribution }: KnownCall):
   return { ...found, git };
 }
 
-const projectOf = ({ project }: CallQuestion, { headers }: RequestHead) =>
+const projectOf = ({ project }: Pick<CallQuestion, "project">, { headers }: RequestHead) =>
   project ?? headerValue(headers, "x-meter-project");
 
 /** Returns all facts, as far as the caller is known, and the name of the client's program. */

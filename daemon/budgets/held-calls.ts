@@ -3,7 +3,6 @@ import type { BudgetsState } from "../../core/budgets/budget-state.ts";
 import { callsToCut, mayCut } from "../../core/budgets/calls-to-cut.ts";
 import { type CallDecision, type CallToDecide, isBlocking } from "../../core/budgets/decide-call.ts";
 import type { LetThrough } from "../../core/budgets/let-through.ts";
-import { passRoom } from "../../core/budgets/pass-room.ts";
 import { createCut } from "../../core/budgets/refusal/create-cut.ts";
 import { readRequestHead } from "../../core/metering/exchange/head.ts";
 import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
@@ -11,14 +10,8 @@ import type { RequestRecord } from "../../core/values/record.ts";
 import type { CallAttribution, ConnectionAttribution, HeldCallEvents } from "../capture/ports.ts";
 import { type KnownPricing, placeKey } from "../proxy/call-bounds.ts";
 import type { GateConfig } from "../proxy/call-gate.ts";
-import type { CallQuestion, GateAnswer } from "../proxy/call-question.ts";
-import {
-  createPassCounts,
-  createThreadMemory,
-  openThreadMemory,
-  type PassCounts,
-  type PassMemory,
-} from "../proxy/passes.ts";
+import type { CallQuestion, GateAnswer, PassedUses } from "../proxy/call-question.ts";
+import { createPassCounts, createThreadMemory, openThreadMemory, type PassMemory } from "../proxy/passes.ts";
 import type { CutOrder } from "../proxy/response-cut.ts";
 import {
   attributeCall,
@@ -33,6 +26,7 @@ import {
   parseTurn,
   readBody,
 } from "./describe-held-call.ts";
+import { countPasses, type PassedState, type PassingCall, readPass, settlePasses } from "./passed-calls.ts";
 import { DECISION_TIMEOUT_MS } from "./provisional-gate.ts";
 import { warmUpDecisions } from "./warm-up.ts";
 
@@ -67,12 +61,8 @@ export interface HeldCallPorts extends CallSources {
 
 /** Decides on calls that the proxy holds, and counts those that it admitted as in flight until they are stored. */
 export interface HeldCalls extends HeldCallEvents {
-  /** Decides once the calls of `passed` are counted. */
-  decide(
-    question: CallQuestion,
-    answer: (answer: GateAnswer) => void,
-    passed?: readonly CallQuestion[],
-  ): void;
+  /** Decides once the calls that passed are counted: those of `passed`, and of earlier questions. Null: it need not wait for any. */
+  decide(question: CallQuestion, answer: (answer: GateAnswer) => void, passed?: PassedUses | null): void;
   /** The call was sent because its decision came too late. */
   sentLate(connection: number, request: number): void;
   /** Records were stored and are part of the budgets' sums. */
@@ -90,7 +80,8 @@ const ALLOWED: GateAnswer = { kind: "allow" };
 /** The most attributions that are kept for later calls on their connections. */
 const MAX_ATTRIBUTIONS = 4_096;
 
-interface HeldState extends HeldCallPorts {
+interface HeldState extends HeldCallPorts, PassedState {
+  readonly budgets: HeldCallBudgets;
   /** By connection. */
   readonly attributions: Map<number, ConnectionAttribution>;
   /** The calls that wait for a look-up. */
@@ -105,11 +96,6 @@ interface HeldState extends HeldCallPorts {
   readonly shown: Set<string>;
   /** The calls whose records are not stored yet, by the id of the record. */
   readonly unstored: Map<string, string>;
-  /** The calls that were sent without a decision and are neither in flight nor in the sums, by their id. */
-  readonly passes: Map<string, PassingCall>;
-  /** Those among them that wait for a look-up before they count as in flight. Each promise never rejects. */
-  readonly counting: Map<string, Promise<void>>;
-  readonly passCounts: PassCounts;
   /** How calls like those that were decided on last are priced, by host, path and model. The latest is the last. */
   readonly priced: Map<string, Omit<KnownPricing, "row">>;
   /** Whether the code that decides has run. */
@@ -138,14 +124,6 @@ const MAX_PRICED = 16;
 /** How many decisions are kept. */
 const MAX_DECIDED = 64;
 
-interface PassingCall {
-  readonly connection: number;
-  readonly number: number;
-  /** Whether the log has shown the call; and whether it has become a record that is not stored yet. */
-  hasBegun: boolean;
-  isRecorded: boolean;
-}
-
 export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
   const threadMemory = ports.passMemory === undefined ? createThreadMemory() : null;
   const passMemory =
@@ -166,11 +144,13 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     isWarm: false,
   };
   return {
-    decide: (question, answer, passed = []) => decideAfter(state, question, answer, passed),
+    decide: (question, answer, passed = null) => decideAfter(state, question, answer, passed),
     passed(connection, request, number) {
-      const pass = { connection, number, hasBegun: false, isRecorded: false };
-      state.passes.set(callId(connection, request), pass);
+      state.passes.set(callId(connection, request), {
+        ...{ connection, request, number, hasBegun: false, isRecorded: false, call: null, whenRead: null },
+      });
     },
+    read: (connection, request, call) => readPass(state, callId(connection, request), call),
     sentLate: (connection, request) => countLate(state, callId(connection, request)),
     began(connection, request) {
       const id = callId(connection, request);
@@ -226,7 +206,8 @@ function listPricing({ priced, prices, now }: HeldState): readonly KnownPricing[
 /** Lets the relay bound calls like this one. */
 function notePricing(
   { priced }: HeldState,
-  { question: { host, port, turn }, head: { method, target }, route, model, bound }: KnownCall,
+  { host, port, turn }: CallQuestion,
+  { head: { method, target }, route, model, bound }: KnownCall,
 ): void {
   if (turn !== null || model === null || bound.tokens === null) return;
   const key = `${placeKey({ host, port, method, target })} ${model}`;
@@ -279,82 +260,35 @@ function closeConnection(state: HeldState, connection: number): void {
   );
 }
 
-/** Ends the passes among these calls: they are in flight, in the sums, or used nothing. */
-function settlePasses(state: HeldState, calls: readonly string[]): void {
-  const { budgets, now, passCounts } = state;
-  // Each change of the sums ends here, whether a call passed or not.
-  passCounts.setRoom(passRoom(budgets.state(), now()));
-  const counted: number[] = [];
-  for (const call of calls) {
-    const pass = state.passes.get(call);
-    if (pass === undefined) continue;
-    state.passes.delete(call);
-    counted.push(pass.number);
-  }
-  passCounts.counted(counted);
-}
-
 function decideAfter(
   state: HeldState,
   question: CallQuestion,
   answer: (answer: GateAnswer) => void,
-  passed: readonly CallQuestion[],
+  passed: PassedUses | null,
 ): void {
   const { connection, request } = question;
   const deciding: DecidingCall = { connection, shown: "nothing", isSent: false, call: null };
   state.deciding.set(callId(connection, request), deciding);
-  for (const each of passed) countPass(state, each);
-  // Those of earlier questions are not sent again.
-  const isDecidedNow = passed.length === 0 || state.counting.size === 0;
-  if (isDecidedNow) return decide(state, question, answer);
+  if (passed !== null)
+    countPasses(state, passed, (id, pass, call, found) => admitPass(state, id, pass, call, found));
+  // Those of earlier questions may still wait.
+  if (passed === null || state.counting.size === 0) return decide(state, question, answer);
   void Promise.all(state.counting.values()).then(() => decide(state, question, answer));
 }
-
-/** Counts a passed call as in flight, as if it had been admitted. It is in `counting` while that waits for a look-up. */
-function countPass(state: HeldState, question: CallQuestion): void {
-  const id = callId(question.connection, question.request);
-  const isCounted = () => !state.passes.has(id);
-  if (isCounted()) return;
-  const head = readRequestHead(question.head);
-  const route = isUnreadable(head) ? null : matchRoute(state, question, head);
-  if (isUnreadable(head) || route === null) return;
-  let isDone = false;
-  const done = new Promise<void>((resolve) => {
-    const end = () => {
-      isDone = true;
-      state.counting.delete(id);
-      resolve();
-    };
-    readBody(state, question, head, (body) => {
-      const call = describeCall(state, question, head, route, body, attributionOf(state, question), () => {});
-      const count = (attribution: CallAttribution | null) => {
-        if (!isCounted()) admitPass(state, id, completeFacts(state, call, attribution), call);
-        end();
-      };
-      const known = knownAttribution(call);
-      if (known !== null || isDecidable(state, call.facts)) return count(known);
-      attributeCall(call).then(count, () => count(null));
-    });
-  });
-  if (!isDone) state.counting.set(id, done);
-}
-
-/** Whether the facts are enough for the scope of each budget. */
-const isDecidable = ({ budgets }: HeldState, facts: CallFacts): boolean =>
-  budgets.state().budgets.every(({ active }) => matchesScope(active.budget, facts) !== undefined);
 
 function admitPass(
   state: HeldState,
   id: string,
-  { facts, program }: ReturnType<typeof completeFacts>,
+  { connection, hasBegun, isRecorded }: PassingCall,
   call: KnownCall,
+  attribution: CallAttribution | null,
 ): void {
-  const pass = state.passes.get(id) as PassingCall;
+  const { facts, program } = completeFacts(state, call, attribution);
   countCall(state, id, call, facts, program);
   // A recorded call ends when its record is stored.
-  if (!pass.isRecorded) {
-    if (pass.hasBegun) state.shown.add(id);
-    else admit(state, pass.connection, id);
+  if (!isRecorded) {
+    if (hasBegun) state.shown.add(id);
+    else admit(state, connection, id);
   }
   settlePasses(state, [id]);
 }
@@ -420,16 +354,14 @@ function decide(state: HeldState, question: CallQuestion, send: (answer: GateAns
   const route = matchRoute(state, question, head);
   if (route === null) return answer(ALLOWED);
   if (question.turn === null && hasTurns(route)) return answer({ kind: "allow", holdsTurns: true });
-  readBody(state, question, head, (body) =>
-    decideCall(
-      state,
-      describeCall(state, question, head, route, body, attributionOf(state, question), answer),
-    ),
-  );
+  readBody(state, question, head, (body) => {
+    const call = describeCall(state, question, head, route, body, attributionOf(state, question), answer);
+    notePricing(state, question, call);
+    decideCall(state, call);
+  });
 }
 
 function decideCall(state: HeldState, call: KnownCall): void {
-  notePricing(state, call);
   const known = knownAttribution(call);
   if (known !== null) {
     finishDecision(state, call, known, true);

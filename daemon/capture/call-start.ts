@@ -1,5 +1,6 @@
 import type { GitState } from "../../core/metering/attribution/git-state.ts";
 import type { RequestHead } from "../../core/metering/exchange/head.ts";
+import type { RequestFacts } from "../../core/metering/usage/read-request.ts";
 import type { MeteredRoute } from "../../core/metering/usage/route.ts";
 import type { ConnectionFacts } from "./ports.ts";
 
@@ -13,6 +14,8 @@ export interface CallStart {
   startedAtMs: number;
   /** The budget that refused the call. Null: it was sent. */
   blockedBy: string | null;
+  /** Called when the request was read. */
+  requestRead?: (facts: RequestFacts) => void;
   /** Called when the call becomes a record, with its id, and at its end. Null: it becomes none. */
   ended?: (requestId: string | null) => void;
   /** Follows the turns of a WebSocket in the same way, by their number from 1. */

@@ -162,6 +162,7 @@ function readRequestFacts({ recording, start, request, needsBodies }: CallState)
   const { ports } = recording;
   if (request.state === "no_room") ports.coverage.count(start.facts.host, "prompt_not_kept");
   const { facts, isBackground } = request.read();
+  start.requestRead?.(facts);
   const { canonicalPrompt } = facts;
   if (!needsBodies) request.release();
   return {

@@ -1,7 +1,10 @@
 import type { GitState } from "../../core/metering/attribution/git-state.ts";
 import type { CoverageKind, UnmeteredCall } from "../../core/metering/coverage/coverage-kinds.ts";
+import type { RequestHead } from "../../core/metering/exchange/head.ts";
 import type { SessionTracker } from "../../core/metering/sessions/session-tracker.ts";
+import type { RequestFacts } from "../../core/metering/usage/read-request.ts";
 import type { Registry } from "../../core/metering/usage/registry.ts";
+import type { MeteredRoute } from "../../core/metering/usage/route.ts";
 import type { CreateContentDecoder } from "../../core/ports/content-decoder.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
@@ -120,12 +123,23 @@ export interface CapturePorts {
   log: Log;
 }
 
+/** What the request of a call states. */
+export interface ReadCall extends Pick<RequestFacts, "requestedModel" | "stated"> {
+  readonly head: RequestHead;
+  readonly route: MeteredRoute;
+  /** The project that the request names; null if it names none. */
+  readonly project: string | null;
+  readonly attribution: ConnectionAttribution;
+}
+
 /** What the log shows of the calls that budgets admitted. */
 export interface HeldCallEvents {
   /** The call was sent without a decision. The relay counts it under this number until the sums contain it. */
   passed(connection: number, request: number, pass: number): void;
   /** The log has shown the call. */
   began(connection: number, request: number): void;
+  /** The log has shown all of its request. */
+  read(connection: number, request: number, call: ReadCall): void;
   /** The call has ended, and becomes a record with this id. Null: it becomes none. Repeatable. */
   ended(connection: number, request: number, requestId: string | null): void;
   /** The connection has ended: its other calls never reached a provider. */

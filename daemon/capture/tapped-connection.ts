@@ -1,6 +1,7 @@
 import { methodTemplate, pathTemplate } from "../../core/metering/coverage/path-template.ts";
 import { createExchangeReader, type ExchangeReader } from "../../core/metering/exchange/exchange-reader.ts";
 import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
+import type { CallStart } from "./call-start.ts";
 import { createLimitCall } from "./limit-call.ts";
 import { createMeteredCall, type MeteredCall } from "./metered-call.ts";
 import type { ConnectionFacts } from "./ports.ts";
@@ -91,13 +92,26 @@ export function openConnection(
 }
 
 /** Follows a call that a budget admitted until it becomes a record. The turns of a WebSocket have negative numbers. */
-function followHeld({ ports: { heldCalls } }: Recording, { id }: TappedConnection, request: number) {
+function followHeld(
+  { ports: { heldCalls } }: Recording,
+  { id, facts: { attribution } }: TappedConnection,
+  request: number,
+  { head, route, headerProject: project }: Pick<CallStart, "head" | "route" | "headerProject">,
+): Pick<CallStart, "requestRead" | "ended" | "followTurn"> {
   if (heldCalls === undefined) return {};
   const follow = (number: number) => {
     heldCalls.began(id, number);
     return (requestId: string | null) => heldCalls.ended(id, number, requestId);
   };
-  return { ended: follow(request), followTurn: (turn: number) => follow(-turn) };
+  return {
+    requestRead: ({ requestedModel, stated }) =>
+      heldCalls.read(id, request, {
+        ...{ head, route, project, attribution, requestedModel },
+        ...(stated !== undefined && { stated }),
+      }),
+    ended: follow(request),
+    followTurn: (turn: number) => follow(-turn),
+  };
 }
 
 /** Begins a metered call if the request's route is metered; otherwise counts the request. */
@@ -138,7 +152,7 @@ function onRequestHead(
     startedAtMs: atMs,
     blockedBy,
     git,
-    ...followHeld(recording, connection, id),
+    ...followHeld(recording, connection, id, { head, route, headerProject }),
   };
   calls.set(id, createMeteredCall(recording, start, work.begin(host)));
 }

@@ -1,6 +1,5 @@
 import { createUndecidedRefusal, formatRefusalResponse } from "../../core/budgets/refusal/create-refusal.ts";
 import { recogniseApi } from "../../core/metering/coverage/unlisted-hosts.ts";
-import { NO_BYTES } from "../../core/metering/exchange/bytes.ts";
 import { type RequestHead, readRequestHead } from "../../core/metering/exchange/head.ts";
 import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
 import {
@@ -10,7 +9,7 @@ import {
   type KnownPricing,
   UNKNOWN_BOUND,
 } from "./call-bounds.ts";
-import type { CallQuestion, GateAnswer } from "./call-question.ts";
+import type { CallQuestion, GateAnswer, PassedUses } from "./call-question.ts";
 import type { GateCounters } from "./counters.ts";
 import {
   createPasses,
@@ -67,16 +66,10 @@ interface GateState {
   /** Stay the same while the thread runs, as their memory does. Null: there is no memory, so each call waits for a decision. */
   passes: Passes | null;
   readonly bounds: CallBounds;
-  /** The passed calls that were sent with a question, without their bytes. */
-  readonly sentPasses: WeakMap<PassedCall, CallQuestion>;
 }
 
-/**
- * Sends a question to the main thread. `passed` are calls that went without a decision and may not be in the sums yet: they must be
- * counted before this one is decided. Each is sent once. If all of them were sent before, the last is in it again without its bytes, so
- * that the question is read after those that had them.
- */
-type PostQuestion = (id: number, question: CallQuestion, passed: readonly CallQuestion[]) => void;
+/** Sends a question to the main thread. `passed` are the calls that must be counted before it is decided; null if there are none. */
+type PostQuestion = (id: number, question: CallQuestion, passed: PassedUses | null) => void;
 
 const ALLOWED: GateAnswer = { kind: "allow" };
 
@@ -100,7 +93,7 @@ export function createCallGate(
   const state: GateState = {
     ...{ config, counters, post, sentLate, bounds },
     passes: memory === null ? passesOf(config) : createPasses(memory),
-    ...{ lastId: 0, waiting: new Map(), unasked: new Map(), wentEarly: 0, sentPasses: new WeakMap() },
+    ...{ lastId: 0, waiting: new Map(), unasked: new Map(), wentEarly: 0 },
   };
   return {
     get config() {
@@ -140,22 +133,7 @@ function configure(state: GateState, next: GateConfig | null): void {
 
 function post(state: GateState, id: number, question: CallQuestion): void {
   state.counters.asked += 1;
-  state.post(id, question, passesToCount(state));
-}
-
-/** Returns the passed calls of `PostQuestion`. To send thousands of them with each question keeps the relay busy for seconds. */
-function passesToCount({ passes, sentPasses }: GateState): CallQuestion[] {
-  const uncounted = passes?.uncounted() ?? [];
-  const questions: CallQuestion[] = [];
-  // They are in the order of their numbers, so those that were sent are the first.
-  for (const call of uncounted.toReversed()) {
-    const sent = sentPasses.get(call);
-    if (sent !== undefined) return questions.length === 0 ? [sent] : questions.reverse();
-    const question = call.question();
-    questions.push(question);
-    sentPasses.set(call, { ...question, head: NO_BYTES, body: NO_BYTES });
-  }
-  return questions.reverse();
+  state.post(id, question, state.passes?.uncounted() ?? null);
 }
 
 function ask(

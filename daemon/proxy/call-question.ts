@@ -26,3 +26,14 @@ export interface CallQuestion {
 export type GateAnswer =
   | { readonly kind: "allow"; readonly holdsTurns?: boolean }
   | { readonly kind: "refuse"; readonly answer: Uint8Array; readonly budget: string | null };
+
+/**
+ * What calls use at most that went without a decision and may not be in the sums yet. They must be counted before a question is decided: these
+ * ones, and those that were part of an earlier question.
+ */
+export interface PassedUses {
+  /** Three numbers for each: that of the pass, millionths of a USD, and tokens. NaN: not known. */
+  readonly bounds: Float64Array;
+  /** The bodies of those of which one is not known, as they were sent, by the number of the pass. */
+  readonly bodies: ReadonlyMap<number, Uint8Array>;
+}

@@ -252,17 +252,14 @@ function onRequestEnd(state: HeldState): void {
 
 /** Lets a request whose body is complete go without a decision if the budgets have ample room. */
 function letPass(state: HeldState): boolean {
-  const { link, head, rawHead, body, bodyBytes, requests } = state;
+  const { link, head, body, bodyBytes, requests } = state;
   const { entry, log } = link.relayLog;
   // Whether its turns are held is part of the decision on a WebSocket.
   if (entry.lost || head === null || requestsProtocolSwitch(head)) return false;
   const pass = link.gate.pass({
     keptBytes: bodyBytes,
-    question: () => ({
-      ...questionOf({ link, requests, rawHead }),
-      ...{ body: Buffer.concat(body), isWhole: true, turn: null },
-    }),
     bound: boundOf(state, head),
+    body: () => Buffer.concat(body),
   });
   if (pass === null) return false;
   log.passed(entry, requests, pass);
@@ -312,7 +309,7 @@ function cut(state: HeldState, order: CutOrder): void {
 }
 
 /** Returns what every question about the connection has. */
-function questionOf({ link, requests, rawHead }: Pick<HeldState, "link" | "requests" | "rawHead">) {
+function questionOf({ link, requests, rawHead }: HeldState) {
   const { target, relayLog } = link;
   const { host, port, clientPort, proxyUser } = target;
   return {

@@ -1,13 +1,13 @@
 import { NO_PASS_ROOM, type PassRoom, UNLIMITED_ROOM } from "../../core/budgets/pass-room.ts";
-import type { CallQuestion } from "./call-question.ts";
+import type { PassedUses } from "./call-question.ts";
 
 /**
- * The most calls that may be under way without being counted in flight. A power of two. They are sent with one question, which takes the
- * daemon a second to read if there are 4,096.
+ * The most calls that may be under way without being counted in flight, from the oldest to the latest. A power of two. A daemon that is behind
+ * by so many has nearly as much of the log to read as may be unread.
  */
-export const MAX_PASSES = 1_024;
+export const MAX_PASSES = 16_384;
 
-/** The most bytes of their bodies that are kept, in case they must be counted. */
+/** The most bytes of bodies that are kept, of calls whose bounds are not known. */
 const MAX_KEPT_BYTES = 8 * 1_048_576;
 
 /**
@@ -62,9 +62,8 @@ function checksum(words: Int32Array): number {
 
 /** The daemon's end of the memory. */
 export interface PassCounts {
-  setRoom(room: PassRoom): void;
-  /** The sums contain these calls, and so does the room that was set last. */
-  counted(passes: readonly number[]): void;
+  /** Sets the room, which contains these calls, and tells the relay that the sums contain them. */
+  update(room: PassRoom, counted?: readonly number[]): void;
   /** The relay has ended. The next one numbers its calls from 1. */
   reset(): void;
 }
@@ -74,33 +73,43 @@ export function createPassCounts(memory: PassMemory): PassCounts {
   let room = NO_PASS_ROOM;
   let counted = 0;
   const { words, values } = createRoomFields();
-  const slot = new Int32Array(1);
-  const write = () => {
+  const slots = new Int32Array(MAX_PASSES);
+  const writeRoom = () => {
     values.set([room.calls, room.microUsd, room.tokens, counted]);
     words[ROOM_WORDS - 2] = checksum(words);
     memory.store(words, 0);
   };
+  /** Writes the slots of numbers from one to another, whichever of them have changed. */
+  const writeSlots = (first: number, last: number) => {
+    const from = first % MAX_PASSES;
+    const end = from + Math.min(last - first + 1, MAX_PASSES);
+    memory.store(slots.subarray(from, Math.min(end, MAX_PASSES)), ROOM_WORDS + from);
+    if (end > MAX_PASSES) memory.store(slots.subarray(0, end - MAX_PASSES), ROOM_WORDS);
+  };
   return {
-    setRoom(next) {
-      if (next.calls === room.calls && next.microUsd === room.microUsd && next.tokens === room.tokens) return;
+    update(next, passes = []) {
+      const isSame =
+        next.calls === room.calls && next.microUsd === room.microUsd && next.tokens === room.tokens;
+      if (isSame && passes.length === 0) return;
       room = next;
-      write();
-    },
-    counted(passes) {
-      if (passes.length === 0) return;
-      for (const pass of passes) {
-        slot[0] = pass;
-        memory.store(slot, ROOM_WORDS + (pass % MAX_PASSES));
-      }
-      // Last: the relay looks for them when this number has changed.
       counted += passes.length;
-      write();
+      // Before the slots: the relay takes a call for counted only with a room that contains it.
+      writeRoom();
+      let first = Number.POSITIVE_INFINITY;
+      let last = 0;
+      for (const pass of passes) {
+        slots[pass % MAX_PASSES] = pass;
+        first = Math.min(first, pass);
+        last = Math.max(last, pass);
+      }
+      if (last > 0) writeSlots(first, last);
     },
     reset() {
       room = NO_PASS_ROOM;
       counted = 0;
-      write();
-      memory.store(new Int32Array(MAX_PASSES), ROOM_WORDS);
+      writeRoom();
+      slots.fill(0);
+      memory.store(slots, ROOM_WORDS);
     },
   };
 }
@@ -113,12 +122,11 @@ export interface PassBound {
 
 /** A call that is sent without a decision. */
 export interface PassedCall {
-  /** How many bytes of its body are kept. */
-  readonly keptBytes: number;
-  /** Returns the question that counts it. */
-  question(): CallQuestion;
   /** Returns what it can use at most. It is needed only if another call begins before this one is counted. */
   bound(): PassBound;
+  /** Its body, which is needed only if the bound is not known; and how many bytes that keeps. */
+  body(): Uint8Array;
+  readonly keptBytes: number;
 }
 
 /** The calls that pass without a decision, because every budget has ample room. */
@@ -127,15 +135,17 @@ export interface Passes {
   begin(call: PassedCall): number | null;
   /** A call waits for a decision, until the returned function is called. The room does not contain what it can use. */
   wait(bound: () => PassBound): () => void;
-  /** Returns those that the budgets do not contain yet. */
-  uncounted(): readonly PassedCall[];
+  /** Returns what those use that the budgets do not contain yet, each once. Null: there are none, not even such that were returned. */
+  uncounted(): PassedUses | null;
 }
 
 interface OpenPass {
-  readonly call: PassedCall;
   readonly number: number;
-  /** Null: not needed yet. */
-  bound: PassBound | null;
+  /** Null: its bound is known. */
+  call: PassedCall | null;
+  /** The bound; NaN if it is not known. */
+  microUsd: number;
+  tokens: number;
 }
 
 interface WaitingCall {
@@ -149,23 +159,30 @@ interface WaitingCall {
  */
 const ROOM_AGE_MS = 1;
 
+/** With twice as many open calls as were left the last time, and at least so many, it is worth while to look which of them are counted. */
+const LEAST_TO_REMOVE = 64;
+
 interface PassState {
   readonly memory: PassMemory;
   readonly monotonicMs: () => number;
   /** When the room was read. */
   readAtMs: number;
   readonly fields: ReturnType<typeof createRoomFields>;
-  readonly slots: Int32Array;
+  slots: Int32Array;
   room: PassRoom;
   /** How many calls the memory says are counted, and how many of them were removed from `open`. */
   counted: number;
   removed: number;
   last: number;
-  /** Oldest first. */
+  /** The last one whose use was returned. */
+  returned: number;
+  /** Those that are not counted, as far as that was read. Oldest first. */
   open: OpenPass[];
+  /** How many were left when the counted ones were removed. */
+  left: number;
   readonly waiting: Set<WaitingCall>;
   keptBytes: number;
-  /** The sums of the bounds of the first `bounded` ones; infinite if one is not known. */
+  /** The sums of the bounds of the first `bounded` ones; NaN if one is not known. */
   bounded: number;
   microUsd: number;
   tokens: number;
@@ -178,22 +195,23 @@ export function createPasses(memory: PassMemory, monotonicMs = () => performance
     monotonicMs,
     readAtMs: Number.NEGATIVE_INFINITY,
     fields: createRoomFields(),
-    slots: new Int32Array(MAX_PASSES),
+    slots: new Int32Array(0),
     room: NO_PASS_ROOM,
     waiting: new Set(),
-    ...{ counted: 0, removed: 0, last: 0, open: [], keptBytes: 0, bounded: 0, microUsd: 0, tokens: 0 },
+    ...{ counted: 0, removed: 0, last: 0, returned: 0, open: [], left: 0 },
+    ...{ keptBytes: 0, bounded: 0, microUsd: 0, tokens: 0 },
   };
   return {
     begin(call) {
-      const isFresh = state.monotonicMs() - state.readAtMs < ROOM_AGE_MS;
-      if (!isFresh || !mayPass(state, call)) {
-        readMemory(state);
+      if (state.monotonicMs() - state.readAtMs >= ROOM_AGE_MS) readAgain(state);
+      if (!mayPass(state, call)) {
+        removeCounted(state);
         if (!mayPass(state, call)) return null;
       }
       const number = state.last + 1;
       state.last = number;
       state.keptBytes += call.keptBytes;
-      const pass: OpenPass = { call, number, bound: null };
+      const pass: OpenPass = { number, call, microUsd: Number.NaN, tokens: Number.NaN };
       // An array of one is far smaller than one that grows.
       if (state.open.length === 0) state.open = [pass];
       else state.open.push(pass);
@@ -208,29 +226,24 @@ export function createPasses(memory: PassMemory, monotonicMs = () => performance
         state.readAtMs = Number.NEGATIVE_INFINITY;
       };
     },
-    uncounted() {
-      readMemory(state);
-      return state.open.map(({ call }) => call);
-    },
+    uncounted: () => listUncounted(state),
   };
 }
 
-/** Whether a call may pass, as far as the memory was read. */
-function mayPass(state: PassState, call: PassedCall): boolean {
-  const { open, last, keptBytes } = state;
-  const [oldest] = open;
-  if (oldest !== undefined && last + 1 - oldest.number >= MAX_PASSES) return false;
-  return hasRoom(state) && keptBytes + call.keptBytes <= MAX_KEPT_BYTES;
+/** Whether another call may pass, as far as the memory was read. */
+function mayPass(state: PassState, { keptBytes }: PassedCall): boolean {
+  const [oldest] = state.open;
+  if (oldest !== undefined && state.last + 1 - oldest.number >= MAX_PASSES) return false;
+  // A call whose bound is known keeps no body.
+  if (state.keptBytes + keptBytes > MAX_KEPT_BYTES) addBounds(state);
+  return state.keptBytes + keptBytes <= MAX_KEPT_BYTES && hasRoom(state);
 }
 
-/** Reads the room, and removes the calls that are counted. */
-function readMemory(state: PassState): void {
-  readRoom(state);
+/** Reads the room. While it contains calls that are still in `open`, these count twice, so fewer calls may pass. */
+function readAgain(state: PassState): void {
   state.readAtMs = state.monotonicMs();
-  if (state.counted === state.removed) return;
-  removeCounted(state);
-  // After the slots: the room contains a call before its slot says so.
-  readRoom(state);
+  if (state.open.length >= Math.max(LEAST_TO_REMOVE, 2 * state.left)) removeCounted(state);
+  else readRoom(state);
 }
 
 function readRoom(state: PassState): void {
@@ -247,28 +260,35 @@ function readRoom(state: PassState): void {
   state.counted = counted;
 }
 
+/** Removes the calls that are counted, and reads the room. */
 function removeCounted(state: PassState): void {
-  const { slots, open } = state;
-  readSlots(state);
+  readRoom(state);
+  if (state.counted === state.removed) return;
+  const { slots, open } = readSlots(state);
   let kept = 0;
   state.bounded = state.microUsd = state.tokens = state.keptBytes = 0;
   for (const each of open) {
     if (slots[each.number % MAX_PASSES] === (each.number | 0)) continue;
     open[kept++] = each;
-    state.keptBytes += each.call.keptBytes;
+    state.keptBytes += each.call?.keptBytes ?? 0;
   }
   state.removed += open.length - kept;
-  open.length = kept;
+  open.length = state.left = kept;
+  // After the slots: the room contains a call before its slot says so.
+  readRoom(state);
 }
 
 /** Reads the slots of the calls from the oldest open one to the last, which may begin again at the first slot. */
-function readSlots({ memory, slots, open, last }: PassState): void {
+function readSlots(state: PassState): PassState {
+  const { memory, open, last } = state;
   const [oldest] = open;
-  if (oldest === undefined) return;
+  if (oldest === undefined) return state;
+  if (state.slots.length === 0) state.slots = new Int32Array(MAX_PASSES);
   const from = oldest.number % MAX_PASSES;
   const end = from + last - oldest.number + 1;
-  memory.load(slots.subarray(from, Math.min(end, MAX_PASSES)), ROOM_WORDS + from);
-  if (end > MAX_PASSES) memory.load(slots.subarray(0, end - MAX_PASSES), ROOM_WORDS);
+  memory.load(state.slots.subarray(from, Math.min(end, MAX_PASSES)), ROOM_WORDS + from);
+  if (end > MAX_PASSES) memory.load(state.slots.subarray(0, end - MAX_PASSES), ROOM_WORDS);
+  return state;
 }
 
 /** Whether another call may pass: the calls that are not in the room can use less than it. */
@@ -277,20 +297,59 @@ function hasRoom(state: PassState): boolean {
   if (open.length + waiting.size >= room.calls) return false;
   const isLimited = room.microUsd !== UNLIMITED_ROOM || room.tokens !== UNLIMITED_ROOM;
   if (!isLimited) return true;
-  for (; state.bounded < open.length; state.bounded += 1) {
-    const each = open[state.bounded] as OpenPass;
-    each.bound ??= each.call.bound();
-    state.microUsd += each.bound.microUsd ?? Number.POSITIVE_INFINITY;
-    state.tokens += each.bound.tokens ?? Number.POSITIVE_INFINITY;
-  }
+  addBounds(state);
   let { microUsd, tokens } = state;
   for (const each of waiting) {
     each.bound ??= each.find();
-    microUsd += each.bound.microUsd ?? Number.POSITIVE_INFINITY;
-    tokens += each.bound.tokens ?? Number.POSITIVE_INFINITY;
+    microUsd += each.bound.microUsd ?? Number.NaN;
+    tokens += each.bound.tokens ?? Number.NaN;
   }
+  // Nothing is less than a room if it is not known.
   return (
     (room.microUsd === UNLIMITED_ROOM || microUsd < room.microUsd) &&
     (room.tokens === UNLIMITED_ROOM || tokens < room.tokens)
   );
+}
+
+/** Adds the bounds of the calls that began since the last time. */
+function addBounds(state: PassState): void {
+  const { open } = state;
+  for (; state.bounded < open.length; state.bounded += 1) {
+    const each = open[state.bounded] as OpenPass;
+    findBound(state, each);
+    state.microUsd += each.microUsd;
+    state.tokens += each.tokens;
+  }
+}
+
+function findBound(state: PassState, each: OpenPass): void {
+  if (each.call === null) return;
+  const { microUsd, tokens } = each.call.bound();
+  each.microUsd = microUsd ?? Number.NaN;
+  each.tokens = tokens ?? Number.NaN;
+  if (microUsd !== null && tokens !== null) forgetCall(state, each);
+}
+
+function forgetCall(state: PassState, each: OpenPass): void {
+  state.keptBytes -= each.call?.keptBytes ?? 0;
+  each.call = null;
+}
+
+function listUncounted(state: PassState): PassedUses | null {
+  removeCounted(state);
+  const { open, returned } = state;
+  if (open.length === 0) return null;
+  // They are in the order of their numbers.
+  const added = open.slice(open.findLastIndex(({ number }) => number <= returned) + 1);
+  const bodies = new Map<number, Uint8Array>();
+  for (const each of added) {
+    findBound(state, each);
+    if (each.call !== null) bodies.set(each.number, each.call.body());
+    forgetCall(state, each);
+  }
+  state.returned = state.last;
+  const bounds = Float64Array.from(
+    added.flatMap(({ number, microUsd, tokens }) => [number, microUsd, tokens]),
+  );
+  return { bounds, bodies };
 }

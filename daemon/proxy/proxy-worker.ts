@@ -177,7 +177,7 @@ const context: RelayContext = {
     config.gate ?? null,
     counters.gate,
     (id, question, passed) => {
-      if (passed.length > 0) log.flush();
+      if (passed !== null) log.flush();
       post({ kind: "question", id, question, passed });
     },
     ({ connection, request }) => post({ kind: "sent_late", connection, request }),

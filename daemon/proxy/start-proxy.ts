@@ -1,6 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { GateConfig } from "./call-gate.ts";
-import type { CallQuestion, GateAnswer } from "./call-question.ts";
+import type { CallQuestion, GateAnswer, PassedUses } from "./call-question.ts";
 import { addCounters, createCounters, type ProxyCounters } from "./counters.ts";
 import { probePort } from "./probe-port.ts";
 import { type ProxyConfig, withoutInterception } from "./proxy-config.ts";
@@ -47,14 +47,10 @@ export interface ProxySink {
   event(event: ProxyEvent): void;
   /**
    * Decides on a call that is held. It is asked before the frames of the call, and may be asked before its connection's `opened`.
-   * Without it, or if it answers too late, the gate's configuration decides. The log has shown the calls of `passed`, which went without
-   * a decision and are counted first.
+   * Without it, or if it answers too late, the gate's configuration decides. The log has shown the calls that went without a
+   * decision, which are counted first if `passed` is not null.
    */
-  decide?(
-    question: CallQuestion,
-    answer: (answer: GateAnswer) => void,
-    passed: readonly CallQuestion[],
-  ): void;
+  decide?(question: CallQuestion, answer: (answer: GateAnswer) => void, passed: PassedUses | null): void;
   /** The call was asked about, and was sent because no answer had come in time. */
   sentLate?(connection: number, request: number): void;
 }
@@ -310,7 +306,7 @@ function startWorker(
     } else if (message.kind === "listen_failed") {
       problem = message.message;
       onFailed(new ProxyListenError(message.code, message.message));
-    } else if (message.kind === "question" && message.passed.length === 0) {
+    } else if (message.kind === "question" && message.passed === null) {
       decide(proxy, worker, message);
     } else {
       if (message.kind === "pong") proxy.probes.get(message.id)?.();

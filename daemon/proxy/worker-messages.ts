@@ -1,6 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { GateConfig } from "./call-gate.ts";
-import type { CallQuestion, GateAnswer } from "./call-question.ts";
+import type { CallQuestion, GateAnswer, PassedUses } from "./call-question.ts";
 import type { ProxyCounters } from "./counters.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
 import type { CutOrder } from "./response-cut.ts";
@@ -55,7 +55,7 @@ export type FromWorker =
       readonly kind: "question";
       readonly id: number;
       readonly question: CallQuestion;
-      readonly passed: readonly CallQuestion[];
+      readonly passed: PassedUses | null;
     }
   /** The call was asked about, and was sent because no answer had come in time. */
   | { readonly kind: "sent_late"; readonly connection: number; readonly request: number }

@@ -1,15 +1,22 @@
+import assert from "node:assert/strict";
+import { gunzipSync } from "node:zlib";
 import { createZlibDecoder } from "../../../adapters/content-decoder/zlib.ts";
 import type { ActiveBudget, BookedCall, Budget } from "../../../core/budgets/budget.ts";
 import { type BudgetEvent, budgetTransition } from "../../../core/budgets/budget-machine.ts";
 import { type BudgetsState, initialBudgetsState } from "../../../core/budgets/budget-state.ts";
 import { canRefuse, decideCall } from "../../../core/budgets/decide-call.ts";
 import type { LetThrough } from "../../../core/budgets/let-through.ts";
+import { headerValue, readRequestHead } from "../../../core/metering/exchange/head.ts";
+import { isUnreadable } from "../../../core/metering/exchange/unreadable.ts";
 import { createSessionTracker } from "../../../core/metering/sessions/session-tracker.ts";
+import { readRequest } from "../../../core/metering/usage/read-request.ts";
 import { createRegistry } from "../../../core/metering/usage/registry.ts";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import { createHeldCalls, type HeldCallBudgets } from "../../../daemon/budgets/held-calls.ts";
+import type { CallQuestion, PassedUses } from "../../../daemon/proxy/call-question.ts";
+import type { PassBound } from "../../../daemon/proxy/passes.ts";
 
 export const prices = createPriceBook(loadBundledRates());
 
@@ -130,8 +137,36 @@ export function createRigHeldCalls(
     place: { machine: "m", person: null },
     sessions: { resolve: tracker.resolve, begin: (process) => `process ${process}` },
   });
-  return { registry, heldCalls };
+  /** The log shows the whole request of a call that passed. */
+  const read = (question: CallQuestion) => {
+    const { connection, request, host, head: bytes, body, project } = question;
+    const head = readRequestHead(bytes);
+    assert.ok(!isUnreadable(head));
+    const route = registry.match({ host, port, method: head.method, path: head.target });
+    assert.ok(route.kind === "metered");
+    const decoded = headerValue(head.headers, "content-encoding") === "gzip" ? gunzipSync(body) : body;
+    const facts = readRequest(route, decoded);
+    heldCalls.read(connection, request, {
+      ...facts,
+      head,
+      route,
+      project,
+      attribution: attribution({ clientPort: question.clientPort, proxyUser: null }),
+    });
+  };
+  return { registry, heldCalls, read };
 }
+
+/** What a call that passed uses, as a question states it. */
+export const usesOf = (
+  pass: number,
+  { microUsd = Number.NaN, tokens = Number.NaN, body }: Partial<PassBound> & { body?: Uint8Array },
+): PassedUses => ({
+  bounds: Float64Array.of(pass, microUsd ?? Number.NaN, tokens ?? Number.NaN),
+  bodies: new Map(body === undefined ? [] : [[pass, body]]),
+});
+
+export const NO_USES: PassedUses = { bounds: new Float64Array(), bodies: new Map() };
 
 /** Creates held calls whose callers become known only with `finishLookups()`. */
 export function createSlowHeldCalls(budgets: HeldCallBudgets) {
@@ -143,6 +178,5 @@ export function createSlowHeldCalls(budgets: HeldCallBudgets) {
     await finished;
     return rigAttribution;
   };
-  const { heldCalls } = createRigHeldCalls(budgets, 1, () => ({ attribute }));
-  return { heldCalls, finishLookups };
+  return { ...createRigHeldCalls(budgets, 1, () => ({ attribute })), finishLookups };
 }

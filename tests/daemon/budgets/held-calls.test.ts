@@ -2,14 +2,16 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { Budget } from "../../../core/budgets/budget.ts";
-import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-question.ts";
+import type { CallQuestion, GateAnswer, PassedUses } from "../../../daemon/proxy/call-question.ts";
 import { PASS_MEMORY_WORDS } from "../../../daemon/proxy/passes.ts";
 import {
   budgetOf,
   createMemoryBudgets,
   createRigHeldCalls,
   createSlowHeldCalls,
+  NO_USES,
   rigAttribution,
+  usesOf,
 } from "./held-calls.rig.ts";
 
 const body = { model: "claude-sonnet-4-5", max_tokens: 100, messages: [{ role: "user", content: "hello" }] };
@@ -268,44 +270,91 @@ describe("createHeldCalls()", () => {
     assert.deepEqual(open2.sent(), [["gpt request"]]);
   });
 
-  it("counts a passed call before it decides, also if its caller must be looked up first", async () => {
-    const scope = { project: ["rig"] };
-    const budgets = createMemoryBudgets([budgetOf({ scope, limit: 1n })]);
-    const { heldCalls, finishLookups } = createSlowHeldCalls(budgets);
-    heldCalls.passed(1, 1, 1);
-    heldCalls.began(1, 1);
-    const second = new Promise<GateAnswer>((resolve) =>
-      heldCalls.decide(ask({ connection: 2 }), resolve, [ask()]),
-    );
-    finishLookups();
-    assert.equal((await second).kind, "refuse");
-    assert.deepEqual(
-      budgets.state().calls.map(({ id }) => id),
-      ["1.1"],
-    );
-    heldCalls.ended(1, 1, null);
-    assert.deepEqual(budgets.state().calls, []);
-  });
+  describe("passed calls that a question must wait for", () => {
+    const openPassed = (budget: Budget) => {
+      const budgets = createMemoryBudgets([budget]);
+      const { heldCalls, read, finishLookups } = createSlowHeldCalls(budgets);
+      heldCalls.passed(1, 1, 1);
+      heldCalls.began(1, 1);
+      const decide = (connection: number, passed: PassedUses) =>
+        new Promise<GateAnswer>((resolve) => heldCalls.decide(ask({ connection }), resolve, passed));
+      const inFlight = () =>
+        budgets.state().calls.map(({ id, bound }) => [id, bound.costPicoUsd, bound.tokens]);
+      return { heldCalls, read, finishLookups, decide, inFlight };
+    };
 
-  it("decides after the passed calls of an earlier question, which are not sent again", async () => {
-    const budgets = createMemoryBudgets([budgetOf({ scope: { project: ["rig"] }, limit: 1n })]);
-    const { heldCalls, finishLookups } = createSlowHeldCalls(budgets);
-    heldCalls.passed(1, 1, 1);
-    heldCalls.began(1, 1);
-    const decide = (connection: number, passed: readonly CallQuestion[]) =>
-      new Promise<GateAnswer>((resolve) => heldCalls.decide(ask({ connection }), resolve, passed));
-    const withoutBytes = ask({ head: new Uint8Array(), body: new Uint8Array() });
-    const answers = [decide(2, [ask()]), decide(3, [withoutBytes])];
-    finishLookups();
-    assert.deepEqual(
-      (await Promise.all(answers)).map(({ kind }) => kind),
-      ["refuse", "refuse"],
-    );
-    assert.equal((await decide(4, [withoutBytes])).kind, "refuse");
-    assert.deepEqual(
-      budgets.state().calls.map(({ id }) => id),
-      ["1.1"],
-    );
+    it("are counted with the bounds that the relay knows, also if their callers must be looked up first", async () => {
+      const { heldCalls, read, finishLookups, decide, inFlight } = openPassed(
+        budgetOf({ scope: { project: ["rig"] }, limit: 7_000_000n }),
+      );
+      read(ask());
+      const second = decide(2, usesOf(1, { microUsd: 7, tokens: 3 }));
+      assert.deepEqual(inFlight(), []);
+      finishLookups();
+      assert.equal((await second).kind, "refuse");
+      assert.deepEqual(inFlight(), [["1.1", 7_000_000n, 3]]);
+      heldCalls.ended(1, 1, null);
+      assert.deepEqual(inFlight(), []);
+    });
+
+    it("are bounded from their bodies where the relay could not, also if these are compressed", async () => {
+      const headers = "x-api-key: sk-ant-api03-x\r\ncontent-encoding: gzip\r\n";
+      const zipped = ask({ body: gzipSync(JSON.stringify(body)) }, "/v1/messages", headers);
+      for (const [question, encoding] of [
+        [ask(), "none"],
+        [zipped, "gzip"],
+      ] as const) {
+        const { read, finishLookups, decide, inFlight } = openPassed(budgetOf({ limit: 1n }));
+        finishLookups();
+        read(question);
+        assert.equal((await decide(2, usesOf(1, { body: question.body }))).kind, "refuse", encoding);
+        const [[, costPicoUsd, tokens] = []] = inFlight();
+        assert.ok(Number(costPicoUsd) > 0 && Number(tokens) > 100, encoding);
+      }
+    });
+
+    it("may be those of an earlier question, which are not sent again", async () => {
+      const { read, finishLookups, decide, inFlight } = openPassed(
+        budgetOf({ scope: { project: ["rig"] }, limit: 1n }),
+      );
+      read(ask());
+      const answers = [decide(2, usesOf(1, { microUsd: 1, tokens: 1 })), decide(3, NO_USES)];
+      finishLookups();
+      assert.deepEqual(
+        (await Promise.all(answers)).map(({ kind }) => kind),
+        ["refuse", "refuse"],
+      );
+      assert.equal((await decide(4, NO_USES)).kind, "refuse");
+      assert.equal(inFlight().length, 1);
+    });
+
+    it("are counted once their requests are read, or not at all if they end before", async () => {
+      for (const isRead of [true, false]) {
+        const { heldCalls, read, finishLookups, decide, inFlight } = openPassed(budgetOf({ limit: 1n }));
+        finishLookups();
+        const second = decide(2, usesOf(1, { microUsd: 1, tokens: 1 }));
+        assert.deepEqual(inFlight(), []);
+        if (isRead) read(ask());
+        else heldCalls.closed(1);
+        assert.equal((await second).kind, isRead ? "refuse" : "allow");
+        assert.deepEqual(
+          inFlight().map(([id]) => id),
+          [isRead ? "1.1" : "2.1"],
+        );
+      }
+    });
+
+    it("are not counted if they fetch an earlier result", async () => {
+      const { read, finishLookups, decide, inFlight } = openPassed(budgetOf({ limit: 1n }));
+      finishLookups();
+      const head = "POST /v1/messages/batches/b/results HTTP/1.1\r\nHost: localhost\r\n\r\n";
+      read(ask({ head: Buffer.from(head.replace("POST", "GET")) }));
+      assert.equal((await decide(2, usesOf(1, { microUsd: 1, tokens: 1 }))).kind, "allow");
+      assert.deepEqual(
+        inFlight().map(([id]) => id),
+        ["2.1"],
+      );
+    });
   });
 
   it("tells the proxy to hold calls only while a budget blocks", () => {

@@ -52,7 +52,7 @@ function readPassMemory(heldCalls: HeldCalls) {
  */
 function openThreads(budget: Budget) {
   const budgets = createMemoryBudgets([budget]);
-  const { heldCalls } = createRigHeldCalls(budgets, 1);
+  const { heldCalls, read } = createRigHeldCalls(budgets, 1);
   /** What the main thread reads in order; and questions, which it reads as they arrive. */
   const log: (() => void)[] = [];
   let unflushed: (() => void)[] = [];
@@ -71,7 +71,7 @@ function openThreads(budget: Budget) {
     (id, question, passed) => {
       const ask = () =>
         heldCalls.decide(question, (answer) => answers.push(() => gate.answered(id, answer)), passed);
-      if (passed.length === 0) return void urgent.push(ask);
+      if (passed === null) return void urgent.push(ask);
       flush();
       log.push(ask);
     },
@@ -90,13 +90,14 @@ function openThreads(budget: Budget) {
         if (bound > sums.largest) sums.largest = bound;
         underWay.push({ connection, bound });
         unflushed.push(() => heldCalls.began(connection, 1));
+        unflushed.push(() => read(question));
       };
       const head = readRequestHead(question.head);
       assert.ok(!isUnreadable(head));
       const boundOf = () =>
         gate.bound({ host: question.host, port: question.port, head, body: question.body });
       const pass = gate.pass({
-        ...{ keptBytes: question.body.length, question: () => question, bound: boundOf },
+        ...{ keptBytes: question.body.length, bound: boundOf, body: () => question.body },
       });
       if (pass !== null) {
         sums.passed += 1;

@@ -380,41 +380,39 @@ describe("a provisional gate", () => {
 });
 
 describe("a question", () => {
-  it("sends each call that passed once, and names the last one again while none of them is counted", () => {
+  it("states once what each call uses that passed, and whether any of them is not counted", () => {
     const passes = createThreadMemory();
     const counts = createPassCounts(openThreadMemory(passes));
-    counts.setRoom({ calls: UNLIMITED_ROOM, microUsd: UNLIMITED_ROOM, tokens: UNLIMITED_ROOM });
-    const sent: string[][] = [];
+    const room = { calls: UNLIMITED_ROOM, microUsd: UNLIMITED_ROOM, tokens: UNLIMITED_ROOM };
+    counts.update(room);
+    const sent: unknown[] = [];
     const gate = createCallGate(
       { fail: "open", timeoutMs: 600_000, passes },
       { asked: 0, refused: 0, undecided: 0, early: 0 },
       (id, _, passed) => {
-        sent.push(passed.map(({ request, body }) => `${request} ${textOf(body)}`));
+        sent.push(passed && [[...passed.bounds], [...passed.bodies].map(([at, body]) => [at, textOf(body)])]);
         gate.answered(id, allowed);
       },
     );
-    const question = (request: number): CallQuestion => ({
-      ...{ connection: 1, request, host: "localhost", port: 1, clientPort: 1, proxyUser: null },
+    const question: CallQuestion = {
+      ...{ connection: 1, request: 9, host: "localhost", port: 1, clientPort: 1, proxyUser: null },
       ...{ project: null, caller: null, isWhole: true, turn: null },
       ...{ head: Buffer.from("head"), body: Buffer.from("body") },
-    });
-    const pass = (request: number) =>
-      gate.pass({
-        keptBytes: 4,
-        question: () => question(request),
-        bound: () => ({ microUsd: 0, tokens: 0 }),
-      });
-    const ask = () => void gate.ask(question(9), () => {});
+    };
+    const pass = (microUsd: number, tokens: number | null) =>
+      gate.pass({ keptBytes: 4, bound: () => ({ microUsd, tokens }), body: () => Buffer.from("kept") });
+    const ask = () => void gate.ask(question, () => {});
     ask();
-    assert.deepEqual([pass(1), pass(2)], [1, 2]);
+    assert.deepEqual([pass(5, 6), pass(7, null)], [1, 2]);
     ask();
     ask();
-    assert.equal(pass(3), 3);
+    assert.equal(pass(8, 9), 3);
     ask();
-    counts.counted([3]);
+    counts.update(room, [3]);
     ask();
-    counts.counted([1, 2]);
+    counts.update(room, [1, 2]);
     ask();
-    assert.deepEqual(sent, [[], ["1 body", "2 body"], ["2 "], ["3 body"], ["2 "], []]);
+    const first = [[1, 5, 6, 2, 7, Number.NaN], [[2, "kept"]]];
+    assert.deepEqual(sent, [null, first, [[], []], [[3, 8, 9], []], [[], []], null]);
   });
 });
