@@ -80,7 +80,7 @@ function createFeedingWriter(
   return createRecordWriter({
     store: {
       insertBatch(batch) {
-        budgets.store(batch, () => ports.store.insertBatch(batch));
+        budgets.store(batch, (onExisting) => ports.store.insertBatch(batch, onExisting));
         // A record is counted once its project is final.
         const final = batch.records.filter(({ attributionDueAt }) => attributionDueAt === undefined);
         const attributed = [...final, ...(batch.attributed ?? [])];

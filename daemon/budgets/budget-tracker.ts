@@ -1,4 +1,5 @@
-import type { BookedCall, Budget, CallFacts, CallUse } from "../../core/budgets/budget.ts";
+import { bookedCallOf, type StoredCall } from "../../core/budgets/booked-call.ts";
+import type { Budget, CallFacts, CallUse } from "../../core/budgets/budget.ts";
 import { type BudgetEffect, type BudgetEvent, budgetTransition } from "../../core/budgets/budget-machine.ts";
 import { type BudgetsState, GUARD_TRIPPED, initialBudgetsState } from "../../core/budgets/budget-state.ts";
 import {
@@ -10,6 +11,7 @@ import {
 import { countLetThrough, type LetThrough, type LetThroughCounts } from "../../core/budgets/let-through.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import { StoreError } from "../../core/ports/sqlite.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { CaptureBatch, Store } from "../store/port/store.ts";
 import { type BudgetNotice, noticeOf } from "./budget-notice.ts";
@@ -20,8 +22,8 @@ import { type BudgetSources, listBudgets, loadSums } from "./load-budgets.ts";
  * except `store()`.
  */
 export interface BudgetTracker {
-  /** Stores a batch with `insert`, and adds its records to the sums. Throws what `insert` throws. */
-  store(batch: CaptureBatch, insert: () => void): void;
+  /** Stores a batch with `insert`, which calls back as `Store.insertBatch()` does, and adds its records to the sums. Throws what it throws. */
+  store(batch: CaptureBatch, insert: InsertBatch): void;
   /** Whether any budget blocks, so that calls need a decision. */
   canRefuse(): boolean;
   /** Calls the listener each time `canRefuse()` may have changed. */
@@ -50,6 +52,8 @@ export interface BudgetTracker {
   letThroughSums(): LetThroughSums;
   stop(): void;
 }
+
+type InsertBatch = (onExisting: (requestId: string) => void) => void;
 
 /** The calls that were sent although a budget could not decide on them. One call counts for each of its budgets. */
 export interface LetThroughSums {
@@ -259,39 +263,55 @@ function addLetThrough(state: TrackerState, budgets: readonly LetThrough[]): voi
 
 function storeBatch(
   state: TrackerState,
-  batch: CaptureBatch,
-  insert: () => void,
+  { records, attributed = [] }: CaptureBatch,
+  insert: InsertBatch,
   guarded: (work: () => void) => void,
 ): void {
-  if (state.current.budgets.length === 0) return insert();
-  const ids = [...batch.records, ...(batch.attributed ?? [])].map(({ requestId }) => requestId);
-  let removed: readonly StoredCall[] | null = null;
+  if (state.current.budgets.length === 0) return insert(() => {});
+  const ids = records.map(({ requestId }) => requestId);
+  const isRepeated = new Set(ids).size < ids.length;
+  /** The calls that are changed, or may be. All others are new, and are as their records. */
+  const changed = new Set(attributed.map(({ requestId }) => requestId));
+  if (isRepeated) for (const id of ids) changed.add(id);
+  let before: StoredCall[] | null = null;
   guarded(() => {
     refresh(state);
-    removed = state.version === null ? null : readCalls(state, ids);
+    before = state.version === null ? null : readCalls(state, [...changed]);
   });
-  insert();
+  insert((requestId) =>
+    guarded(() => {
+      if (changed.has(requestId)) return;
+      changed.add(requestId);
+      before?.push(...readCalls(state, [requestId]));
+    }),
+  );
   guarded(() => {
     // Budgets that could not be read before are read from all records.
-    if (removed === null) return;
-    const added = readCalls(state, ids);
+    if (before === null) return;
+    const earlier: readonly StoredCall[] = before;
+    const after = readCalls(state, [...changed]);
     const isSame = (one: StoredCall, all: readonly StoredCall[]) => all.some((other) => equals(one, other));
-    const before: readonly StoredCall[] = removed;
-    const changed = {
-      added: before.length === 0 ? added : added.filter((each) => !isSame(each, before)),
-      removed: before.filter((each) => !isSame(each, added)),
-    };
-    if (changed.added.length + changed.removed.length > 0)
-      dispatch(state, { kind: "calls_booked", ...changed });
+    const added = after.filter((each) => !isSame(each, earlier));
+    for (const record of records) if (!changed.has(record.requestId)) added.push(...callsOf(state, record));
+    const removed = earlier.filter((each) => !isSame(each, after));
+    if (added.length + removed.length > 0) dispatch(state, { kind: "calls_booked", added, removed });
   });
 }
 
-type StoredCall = BookedCall & { readonly requestId: string };
-
-function readCalls({ ports }: TrackerState, ids: readonly string[]): readonly StoredCall[] {
-  const calls = ports.store.budgets.calls(ids);
-  return calls.map((call) => ({ ...call, facts: { ...ports.place, ...call.facts } }));
+function readCalls({ ports }: TrackerState, ids: readonly string[]): StoredCall[] {
+  const calls = ids.length === 0 ? [] : ports.store.budgets.calls(ids);
+  return calls.map((call) => withPlace(call, ports));
 }
+
+function callsOf({ ports }: TrackerState, record: RequestRecord): StoredCall[] {
+  const call = bookedCallOf(record);
+  return call === null ? [] : [withPlace(call, ports)];
+}
+
+const withPlace = (call: StoredCall, { place }: Pick<BudgetTrackerPorts, "place">): StoredCall => ({
+  ...call,
+  facts: { ...place, ...call.facts },
+});
 
 function equals(one: StoredCall, other: StoredCall): boolean {
   const { facts, ...rest } = one;

@@ -1,5 +1,5 @@
+import type { StoredCall } from "../../core/budgets/booked-call.ts";
 import {
-  type BookedCall,
   type Budget,
   type CallFacts,
   matchesScope,
@@ -173,6 +173,7 @@ function saveWarnings(connection: SqliteConnection, warnings: readonly StoredWar
 
 const ALL_FACTS = factColumns.map((name) => `${columnOfRequests(FACT_COLUMNS[name])} AS ${name}`).join(", ");
 
+/** The same as `bookedCallOf()`. */
 const READ_CALLS = `SELECT request_id, requested_at, ${ALL_FACTS}, ${COST} AS cost, ${TOKENS} AS tokens
   FROM requests WHERE ${requestsById([]).sql} AND ${COUNTED.sql(columnOfRequests)}`;
 
@@ -183,10 +184,7 @@ interface CallRow extends Required<FactRow> {
   readonly tokens: number | null;
 }
 
-function readCalls(
-  connection: SqliteConnection,
-  requestIds: readonly string[],
-): (BookedCall & { readonly requestId: string })[] {
+function readCalls(connection: SqliteConnection, requestIds: readonly string[]): StoredCall[] {
   return connection
     .prepare<CallRow>(READ_CALLS)
     .all(requestsById(requestIds).values)

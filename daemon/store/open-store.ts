@@ -110,9 +110,9 @@ function createInserter(
   summedDays: SummedDays,
 ): Store["insertBatch"] {
   let missing = tail.max;
-  return ({ records, bodies, coverage, attributed = [] }) =>
+  return ({ records, bodies, coverage, attributed = [] }, onExisting) =>
     capture.transaction(() => {
-      insertRecordRows(capture, records);
+      insertRecordRows(capture, records, onExisting);
       attributeRecordRows(capture, attributed);
       insertBodyRows(capture, bodies);
       addCoverageRows(capture, coverage, summedDays);

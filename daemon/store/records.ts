@@ -53,13 +53,18 @@ function periodSql(period: Period): { sql: string; values: number[] } {
 /** The values of one row. The array is reused, since the driver reads it during the call. */
 const values: SqliteValue[] = [];
 
-/** Inserts records. The caller has begun a transaction. */
-export function insertRecordRows(connection: SqliteConnection, records: readonly RequestRecord[]): void {
+/** Inserts records. `onExisting` is called for one that is stored already, before it is completed. The caller has begun a transaction. */
+export function insertRecordRows(
+  connection: SqliteConnection,
+  records: readonly RequestRecord[],
+  onExisting: (requestId: string) => void = () => {},
+): void {
   const insert = connection.prepare(insertSql);
   for (const record of records) {
     bindRecord(record, values);
-    if (insert.run(values) > 0 || !record.tokensComplete) continue;
-    fillRow(connection, record.requestId);
+    if (insert.run(values) > 0) continue;
+    onExisting(record.requestId);
+    if (record.tokensComplete) fillRow(connection, record.requestId);
   }
 }
 

@@ -102,7 +102,7 @@ export async function openResilientStore(ports: ResilientStorePorts, path: strin
       return state.trouble;
     },
     opened: state.opened.promise,
-    insertBatch: (batch) => insertBatch(state, batch),
+    insertBatch: (batch, onExisting) => insertBatch(state, batch, onExisting),
     close() {
       state.closed = true;
       state.logSync.stop();
@@ -113,13 +113,13 @@ export async function openResilientStore(ports: ResilientStorePorts, path: strin
   };
 }
 
-function insertBatch(state: State, batch: CaptureBatch): void {
+function insertBatch(state: State, ...[batch, onExisting]: Parameters<Store["insertBatch"]>): void {
   checkFileIdentity(state);
   if (state.trouble !== null) {
     scheduleRetry(state, 0);
     throw state.trouble;
   }
-  guardCall(state, () => state.current.insertBatch(batch));
+  guardCall(state, () => state.current.insertBatch(batch, onExisting));
   state.logSync.written(oldestAgeMs(batch, state.ports.clock.now()));
 }
 

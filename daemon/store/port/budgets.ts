@@ -1,4 +1,5 @@
-import type { BookedCall, Budget, CallFacts } from "../../../core/budgets/budget.ts";
+import type { StoredCall } from "../../../core/budgets/booked-call.ts";
+import type { Budget, CallFacts } from "../../../core/budgets/budget.ts";
 import type { PeriodBounds } from "../../../core/budgets/budget-period.ts";
 import type { FiredWarning, SumPart } from "../../../core/budgets/budget-state.ts";
 import type { Millis } from "../../../core/values/time.ts";
@@ -56,7 +57,7 @@ export interface BudgetStore {
   /** Idempotent. */
   addWarnings(warnings: readonly StoredWarning[]): void;
   /** Returns the stored calls of these ids that budgets count. */
-  calls(requestIds: readonly string[]): (BookedCall & { readonly requestId: string })[];
+  calls(requestIds: readonly string[]): StoredCall[];
   /** Sums the records of a budget from the start of its period: all, or those of one session. `place` completes the facts. */
   sums(budget: Budget, bounds: PeriodBounds, key: string | null, place: CallFacts): StoredSum[];
   /** A text that changes when another program changes budgets, or changes or deletes records. */

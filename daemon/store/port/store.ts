@@ -59,9 +59,10 @@ export interface Store extends StoreParts {
   readonly opened: Promise<void>;
   /**
    * Stores records, attributions, bodies and coverage in one transaction. On a `StoreError` nothing is stored. Records and
-   * bodies are idempotent, coverage is not.
+   * bodies are idempotent, coverage is not. `onExisting` is called for each record that is stored already, before it is completed; it may read
+   * the store.
    */
-  insertBatch(batch: CaptureBatch): void;
+  insertBatch(batch: CaptureBatch, onExisting?: (requestId: string) => void): void;
   /** Closes all connections. Safe to call twice. */
   close(): void;
 }

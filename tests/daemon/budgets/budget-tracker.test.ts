@@ -46,7 +46,7 @@ async function track(store: Store, configured: readonly Budget[] = [], at = noon
   await Promise.resolve();
   const add = (records: readonly RequestRecord[], attributed: readonly RequestRecord[] = []) => {
     const batch = { records, attributed, bodies: [], coverage: [] };
-    tracker.store(batch, () => store.insertBatch(batch));
+    tracker.store(batch, (onExisting) => store.insertBatch(batch, onExisting));
   };
   return { tracker, notices, clock, add };
 }
@@ -279,6 +279,26 @@ describe("createBudgetTracker()", () => {
       tracker.refresh();
       assert.equal(spentOf(tracker), cents(12).costPicoUsd);
       tracker.stop();
+    }));
+
+  it("counts a record that completes another one of its batch once, and reads no new record again", () =>
+    withStore(async (store) => {
+      const read: string[] = [];
+      const budgets = {
+        ...store.budgets,
+        calls(ids: readonly string[]) {
+          read.push(...ids);
+          return store.budgets.calls(ids);
+        },
+      };
+      const { tracker, add } = await track({ ...store, budgets }, [budgetOf({ limit: USD * 100n })]);
+      const [once, twice] = [costing(1), costing(2, { tokensComplete: false })];
+      add([once]);
+      assert.deepEqual(read, []);
+      add([twice, { ...twice, tokensComplete: true, costPicoUsd: cents(5).costPicoUsd }]);
+      assert.equal(spentOf(tracker), cents(6).costPicoUsd);
+      add([{ ...twice, tokensComplete: true }]);
+      assert.equal(spentOf(tracker), cents(6).costPicoUsd);
     }));
 
   it("has the sums of the records after any changes, as a new reading has", async () => {

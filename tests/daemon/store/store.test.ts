@@ -236,6 +236,23 @@ describe("records.insert() of a stored ID", () => {
     return request ?? assert.fail();
   };
 
+  it("is told by insertBatch() before the record is completed", () =>
+    withStore((store) => {
+      const seen: (readonly [string, bigint | null | undefined])[] = [];
+      const insert = (...records: (typeof first)[]) =>
+        store.insertBatch({ records, bodies: [], coverage: [] }, (requestId) =>
+          seen.push([requestId, store.budgets.calls([requestId])[0]?.costPicoUsd]),
+        );
+      insert(first);
+      assert.deepEqual(seen, []);
+      insert(sampleRecord(), second);
+      insert(first);
+      assert.deepEqual(seen, [
+        [first.requestId, null],
+        [first.requestId, 5n],
+      ]);
+    }));
+
   it("completes usage and cost, and keeps the other fields", async () => {
     const request = await storedAfter(first, { ...second, latencyMs: 1, project: "other" });
     assert.deepEqual(
