@@ -8,6 +8,7 @@ import type { StoredRequest } from "../../daemon/store/port/records.ts";
 import {
   createHome,
   type MeterProcess,
+  PATIENCE_MS,
   removeHome,
   simulationConfig,
   startMeter,
@@ -147,7 +148,8 @@ function createTraffic(meter: () => MeterProcess, seed: string) {
 }
 
 async function readBudgets({ home, apiPort }: MeterProcess): Promise<readonly BudgetView[]> {
-  const { body } = await requestDaemon(apiPort, "/v1/budgets", readFileSync(tokenFile(home), "utf8").trim());
+  const token = readFileSync(tokenFile(home), "utf8").trim();
+  const { body } = await requestDaemon(apiPort, "/v1/budgets", token, { timeoutMs: PATIENCE_MS });
   return (JSON.parse(body) as { budgets: BudgetView[] }).budgets;
 }
 
