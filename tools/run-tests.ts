@@ -4,13 +4,15 @@
  * compiled code is cached, and one PostgreSQL serves all of them. To run a single file: `node --test FILE`.
  */
 import { globSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { migratedSnapshot, startMigrated } from "../tests/cloud/kit/engines.ts";
-import { missingPostgres } from "../tests/cloud/kit/postgres-server.ts";
+import { missingPostgres, SAVED_VARIABLE } from "../tests/cloud/kit/postgres-server.ts";
 import { PROGRAMS_VARIABLE } from "../tests/end-to-end/program-file.rig.ts";
+import { createMemoryFolder } from "./memory-folder.ts";
 import { findProgram, installPackages } from "./packages.ts";
 import { STATEMENT_BUNDLE } from "./reached-statements.ts";
 import { runCommand } from "./run-command.ts";
@@ -138,6 +140,9 @@ process.stdout.write(
 process.exitCode = failure === null ? 0 : 1;
 
 async function run(): Promise<string | null> {
+  process.env[SAVED_VARIABLE] = tmpdir();
+  const memory = createMemoryFolder();
+  if (memory !== null) process.env.TMPDIR = memory;
   if (options.quick) return await runAll([[nodeTest(2, bundle("units", units, 2)), 5]]);
   if (options.runtime === "node") {
     installPackages("examples/demo", "tools/build");

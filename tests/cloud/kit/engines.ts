@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { after, before, describe } from "node:test";
@@ -15,7 +14,7 @@ import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open
 import type { PostgresDatabase } from "../../../core/ports/postgres.ts";
 import { createClusterDatabase, dropClusterDatabase } from "./citus-cluster.ts";
 import { createPglitePool, type Lease, type PglitePool } from "./pglite-pool.ts";
-import { missingPostgres, type PostgresServer, startPostgres } from "./postgres-server.ts";
+import { missingPostgres, type PostgresServer, savedFile, startPostgres } from "./postgres-server.ts";
 import { IS_ONLY_POSTGRES, recordingDialect } from "./recorded-statements.ts";
 
 /** A migrated, empty database. */
@@ -194,7 +193,7 @@ async function takeRunningServer(): Promise<SuiteServer> {
 
 /** A server whose new databases are migrated. It is kept between runs, by its contents. */
 export async function startMigrated(): Promise<PostgresServer> {
-  const path = join(tmpdir(), `meter-postgres-15-${schemaHash()}.tar`);
+  const path = savedFile(`meter-postgres-15-${schemaHash()}.tar`);
   if (existsSync(path)) return await startPostgres(false, path);
   const server = await startPostgres();
   // New databases are copies of this one.
@@ -296,7 +295,7 @@ async function readOrMakeSnapshot(
   const { version } = JSON.parse(
     readFileSync(new URL("../../../node_modules/@electric-sql/pglite/package.json", import.meta.url), "utf8"),
   );
-  const path = join(tmpdir(), `meter-pglite-${version}-${schemaHash()}-only-${name}.tar`);
+  const path = savedFile(`meter-pglite-${version}-${schemaHash()}-only-${name}.tar`);
   if (!existsSync(path)) {
     const database = openPgliteInMemory();
     const db = openCloudDatabase(database);

@@ -73,8 +73,16 @@ function parentFolder(durable: boolean): string {
   return bavail * bsize > ROOM_BYTES ? MEMORY : tmpdir();
 }
 
-/** A new cluster, kept between runs: extracting it takes a tenth of the CPU time of `initdb`, which is half a second. */
-const EMPTY_CLUSTER = join(tmpdir(), "meter-postgres-15-empty.tar");
+/** Names the folder of what is kept between runs, where `tmpdir()` is that of one run. `tools/run-tests.ts` sets it. */
+export const SAVED_VARIABLE = "METER_TEST_SAVED";
+
+/** The path of a file that is kept between runs. */
+export function savedFile(name: string): string {
+  return join(process.env[SAVED_VARIABLE] ?? tmpdir(), name);
+}
+
+/** Extracting a new cluster takes a tenth of the CPU time of `initdb`, which is half a second. */
+const EMPTY_CLUSTER = savedFile("meter-postgres-15-empty.tar");
 
 /** Where a cluster is. */
 export interface ClusterPlace {
