@@ -122,7 +122,7 @@ describeOnEngines("the page of coverage", (engine) => {
           path,
         );
     }
-    assert.match(await read("/statement/2026-11"), /99%: 990 of 1,000 calls/);
+    assert.match(await read("/statement/2026-11"), /99%<\/a>: 990 of 1,000 calls/);
     const machines = await read("/machines");
     assert.match(machines, /<span class="warn">99%<\/span><span class="sub">7 waiting<\/span>/);
     assert.match(machines, /not running for 3 h until <time/);
