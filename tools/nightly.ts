@@ -1,7 +1,7 @@
 /**
- * `npm run nightly`: the long runs of what the checks measure on few rounds: kills, faults, power cuts, properties and an hour of load. Prints a table
- * of verdicts, writes them with all figures to `--out FILE` (JSON), and exits with 1 if one failed. `--rounds N` (1,000) is the number of
- * kills overall, `--cuts N` (200) that of power cuts, `--minutes N` (60) the length of the soak; `--only NAME` runs one part.
+ * `npm run nightly`: the long runs of what the checks measure on few rounds: kills, an update, faults, power cuts, properties and an hour of load.
+ * Prints a table of verdicts, writes them with all figures to `--out FILE` (JSON), and exits with 1 if one failed. `--rounds N` (1,000) is the
+ * number of kills overall, `--cuts N` (200) that of power cuts, `--minutes N` (60) the length of the soak; `--only NAME` runs one part.
  */
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -45,6 +45,7 @@ const parts: readonly Part[] = [
     limitMinutes: 10 + half,
   },
   { name: "budgets", words: chaos("chaos-budgets", ["--rounds", `${sixth}`]), limitMinutes: 10 + half },
+  { name: "update", words: chaos("chaos-update", ["--rounds", "20"]), limitMinutes: 60 },
   { name: "faults", words: chaos("chaos-local", []), limitMinutes: 60 },
   {
     name: "power",
