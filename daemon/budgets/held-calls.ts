@@ -26,7 +26,14 @@ import {
   parseTurn,
   readBody,
 } from "./describe-held-call.ts";
-import { countPasses, type PassedState, type PassingCall, readPass, settlePasses } from "./passed-calls.ts";
+import {
+  addPass,
+  countPasses,
+  type PassedState,
+  type PassingCall,
+  readPass,
+  settlePasses,
+} from "./passed-calls.ts";
 import { DECISION_TIMEOUT_MS } from "./provisional-gate.ts";
 import { warmUpDecisions } from "./warm-up.ts";
 
@@ -145,11 +152,8 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
   };
   return {
     decide: (question, answer, passed = null) => decideAfter(state, question, answer, passed),
-    passed(connection, request, number) {
-      state.passes.set(callId(connection, request), {
-        ...{ connection, request, number, hasBegun: false, isRecorded: false, call: null, whenRead: null },
-      });
-    },
+    passed: (connection, request, number) =>
+      addPass(state, callId(connection, request), connection, request, number),
     read: (connection, request, call) => readPass(state, callId(connection, request), call),
     sentLate: (connection, request) => countLate(state, callId(connection, request)),
     began(connection, request) {

@@ -64,6 +64,25 @@ export function settlePasses(
   passCounts.update(passRoom(budgets.state(), now()), counted);
 }
 
+/** Adds a call that the relay sent. */
+export function addPass(
+  { passes }: PassedState,
+  id: string,
+  connection: number,
+  request: number,
+  number: number,
+): void {
+  passes.set(id, {
+    connection,
+    request,
+    number,
+    hasBegun: false,
+    isRecorded: false,
+    call: null,
+    whenRead: null,
+  });
+}
+
 /** Takes what the log shows of a request, if the call passed. */
 export function readPass({ passes }: PassedState, id: string, call: ReadCall): void {
   const pass = passes.get(id);

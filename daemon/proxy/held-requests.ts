@@ -259,7 +259,7 @@ function letPass(state: HeldState): boolean {
   const pass = link.gate.pass({
     keptBytes: bodyBytes,
     bound: boundOf(state, head),
-    body: () => Buffer.concat(body),
+    body: () => joinBody(body),
   });
   if (pass === null) return false;
   log.passed(entry, requests, pass);
@@ -270,10 +270,11 @@ function letPass(state: HeldState): boolean {
 /** Returns a function that returns what the request, whose body is complete, can use at most. */
 function boundOf({ link, body }: HeldState, head: RequestHead): () => PassBound {
   const { host, port } = link.target;
-  const [first] = body;
-  const whole = () => (first !== undefined && body.length === 1 ? first : Buffer.concat(body));
-  return () => link.gate.bound({ host, port, head, body: whole() });
+  return () => link.gate.bound({ host, port, head, body: joinBody(body) });
 }
+
+const joinBody = (body: readonly Uint8Array[]): Uint8Array =>
+  body.length === 1 ? (body[0] as Uint8Array) : Buffer.concat(body);
 
 function askNow(state: HeldState, isWhole: boolean): void {
   const { link, head } = state;
