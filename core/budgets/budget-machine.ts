@@ -1,18 +1,8 @@
 import type { Step } from "../values/machine.ts";
 import type { Millis } from "../values/time.ts";
-import {
-  type ActiveBudget,
-  type BookedCall,
-  type Budget,
-  type CallFacts,
-  type CallUse,
-  countsSame,
-  matchesScope,
-  sumKey,
-  usedOf,
-} from "./budget.ts";
-import { forecastBudget } from "./budget-forecast.ts";
-import { budgetPeriod, type PeriodBounds, partStart, stepStart } from "./budget-period.ts";
+import { type BookedCall, type Budget, countsSame, matchesScope, sumKey, usedOf } from "./budget.ts";
+import type { BudgetEffect, BudgetEvent } from "./budget-events.ts";
+import { budgetPeriod, type PeriodBounds, partStart } from "./budget-period.ts";
 import {
   type BudgetState,
   type BudgetSum,
@@ -23,97 +13,12 @@ import {
   type FiredWarning,
   GUARD_TRIPPED,
   heldBy,
+  MAX_BUDGET_SESSIONS,
   type SumPart,
   stoppedUntil,
-  usedSince,
+  withSum,
 } from "./budget-state.ts";
-import { totalUsed } from "./fleet-share.ts";
-
-/** A sum of the stored records, with the warnings that were stored. */
-export interface LoadedSum {
-  /** The session, or empty. */
-  readonly key: string;
-  readonly parts: readonly SumPart[];
-  readonly fired: readonly FiredWarning[];
-  /** When the latest call of the session began. Absent: its parts say it. */
-  readonly lastAt?: Millis;
-}
-
-/** The events of the machine. */
-export type BudgetEvent =
-  /** All budgets, after a start and each change. */
-  | { readonly kind: "budgets_set"; readonly budgets: readonly ActiveBudget[] }
-  /** The answer to `load_sums`: all sums of a budget, or the one of its key. */
-  | {
-      readonly kind: "sums_loaded";
-      readonly budget: string;
-      readonly key: string | null;
-      readonly sums: readonly LoadedSum[];
-    }
-  /** The records can't be read, or were changed by another program. */
-  | { readonly kind: "sums_lost" }
-  /** Records were stored, changed (removed as they were, added as they are) or deleted. */
-  | {
-      readonly kind: "calls_booked";
-      readonly added: readonly BookedCall[];
-      readonly removed: readonly BookedCall[];
-    }
-  /** A call is about to be decided. */
-  | { readonly kind: "call_asked"; readonly facts: CallFacts }
-  | {
-      readonly kind: "call_admitted";
-      readonly call: string;
-      readonly facts: CallFacts;
-      /** The most that it can use. */
-      readonly bound: CallUse;
-    }
-  | { readonly kind: "call_refused"; readonly budget: string; readonly facts: CallFacts }
-  /** The call has its record, or will have none. Repeatable. */
-  | { readonly kind: "call_ended"; readonly call: string }
-  /** The proxy started again, so no call is in flight. */
-  | { readonly kind: "calls_lost" }
-  /** Some time has passed: at least every minute. */
-  | { readonly kind: "time_passed" };
-
-/** The effects that the driver performs. */
-export type BudgetEffect =
-  /** Read the sums from the records: all of the budget's, or the one of the key. */
-  | {
-      readonly kind: "load_sums";
-      readonly budget: string;
-      readonly key: string | null;
-      readonly from: Millis;
-    }
-  /** Store that the warning was given, then give it. `threshold` is in percent. */
-  | {
-      readonly kind: "warn";
-      readonly budget: string;
-      readonly key: string;
-      readonly threshold: number;
-      readonly limit: bigint;
-      readonly used: bigint;
-      readonly bounds: PeriodBounds;
-    }
-  /** The same for the forecast: the amount lasts until `goneAt`, which is before the period's end. */
-  | {
-      readonly kind: "warn_forecast";
-      readonly budget: string;
-      readonly key: string;
-      readonly limit: bigint;
-      readonly used: bigint;
-      readonly bounds: PeriodBounds;
-      readonly goneAt: Millis;
-    }
-  /** Store that a rate guard stops its calls, then give the warning. */
-  | {
-      readonly kind: "trip_guard";
-      readonly budget: string;
-      readonly key: string;
-      readonly limit: bigint;
-      readonly used: bigint;
-      readonly until: Millis;
-    }
-  | { readonly kind: "end_lift"; readonly budget: string };
+import { checkWarnings, trip } from "./due-warnings.ts";
 
 type BudgetsStep = Step<BudgetsState, BudgetEffect>;
 type Handlers = {
@@ -126,9 +31,6 @@ type Handlers = {
 
 /** After this time a call no longer counts as in flight, in milliseconds. Source: docs/specification.md#budgets. */
 export const RESERVATION_TIMEOUT_MS = 3_600_000;
-
-/** How many sessions a budget per session holds. The least recent is read again when it continues. */
-export const MAX_BUDGET_SESSIONS = 500;
 
 const handlers: Handlers = {
   budgets_set: setBudgets,
@@ -170,7 +72,7 @@ function setBudgets(
     // Sums that are not known still have their warnings and the cool-down of a guard.
     return { active, bounds, isKnown: false, sums: isSame ? known.sums : {} };
   });
-  return check(withInFlight({ ...state, budgets: next }), now, effects);
+  return checkWarnings(withInFlight({ ...state, budgets: next }), now, effects);
 }
 
 /** Recounts the calls in flight. */
@@ -203,23 +105,6 @@ function hold(each: BudgetState, call: CallInFlight, sign: 1 | -1): BudgetState 
   });
 }
 
-/** Sets a sum, and forgets the session that was not used for the longest time if there are too many. */
-function withSum(each: BudgetState, key: string, sum: BudgetSum): BudgetState {
-  const sums = { ...each.sums, [key]: sum };
-  // Other budgets have one sum.
-  if (each.active.budget.period.kind !== "session") return { ...each, sums };
-  const keys = Object.keys(sums);
-  if (keys.length <= MAX_BUDGET_SESSIONS) return { ...each, sums };
-  let oldest: string | null = null;
-  for (const one of keys) {
-    const { callsInFlight, touchedAt } = sums[one] as BudgetSum;
-    if (one === key || callsInFlight > 0) continue;
-    if (oldest === null || touchedAt < (sums[oldest] as BudgetSum).touchedAt) oldest = one;
-  }
-  if (oldest !== null) delete sums[oldest];
-  return { ...each, sums };
-}
-
 function loadSums(
   state: BudgetsState,
   { budget: name, key, sums }: Extract<BudgetEvent, { kind: "sums_loaded" }>,
@@ -250,7 +135,7 @@ function loadSums(
   }
   const isKnown = key === null ? true : each.isKnown;
   const budgets = state.budgets.with(at, { ...each, bounds, isKnown, sums: loaded });
-  return check({ ...state, budgets }, now, effects);
+  return checkWarnings({ ...state, budgets }, now, effects);
 }
 
 /** Returns until when a guard stops calls, which it may have begun before a restart. */
@@ -316,7 +201,7 @@ function bookCalls(
     for (const call of added) next = book(next, call, 1, effects);
     return next;
   });
-  return check({ ...advanced, budgets }, now, effects, { before: state });
+  return checkWarnings({ ...advanced, budgets }, now, effects, { before: state });
 }
 
 function book(each: BudgetState, call: BookedCall, sign: 1 | -1, effects: BudgetEffect[]): BudgetState {
@@ -392,17 +277,6 @@ function refuseCall(
   return { state: { ...state, budgets: state.budgets.with(at, tripped) }, effects };
 }
 
-function trip(each: BudgetState, key: string, now: Millis, effects: BudgetEffect[]): BudgetState {
-  const { budget } = each.active;
-  const { name, coolDownMs, limit } = budget;
-  const sum = each.sums[key] ?? EMPTY_SUM;
-  if (coolDownMs === null || stoppedUntil(budget, sum, now) !== null) return each;
-  const until = now + coolDownMs;
-  const used = usedSince(sum, currentBounds(each, now).from, now) + sum.inFlight;
-  effects.push({ kind: "trip_guard", budget: name, key, limit, used, until });
-  return withSum(each, key, { ...sum, trippedUntil: until });
-}
-
 /** Ends one call, as `endCalls()` does, with 400 bytes less on the path of every call. */
 function endCall(
   state: BudgetsState,
@@ -436,7 +310,7 @@ function passTime(state: BudgetsState, _event: unknown, now: Millis): BudgetsSte
     now,
   );
   const all = [...effects];
-  return check(advance(current, now, all), now, all, { withForecast: true });
+  return checkWarnings(advance(current, now, all), now, all, { withForecast: true });
 }
 
 /**
@@ -493,73 +367,4 @@ function moveTo(each: BudgetState, bounds: PeriodBounds, effects: BudgetEffect[]
     Object.entries(each.sums).map(([key, sum]) => [key, cached(sum, bounds.from)]),
   );
   return { ...each, bounds, sums, isKnown: each.isKnown && !isBack };
-}
-
-/** Emits the warnings that are due: for the sums that changed, or for all. Forecasts become due as time passes. */
-function check(
-  state: BudgetsState,
-  now: Millis,
-  effects: BudgetEffect[],
-  { before = null, withForecast = false }: { before?: BudgetsState | null; withForecast?: boolean } = {},
-): BudgetsStep {
-  let isChanged = false;
-  const budgets = state.budgets.map((each, at) => {
-    if (!each.isKnown || each.active.isPaused) return each;
-    const unchanged = before?.budgets[at]?.sums;
-    let next = each;
-    for (const [key, sum] of Object.entries(each.sums)) {
-      // A warning of another session may have made this one forgotten.
-      if (unchanged?.[key] === sum || next.sums[key] === undefined) continue;
-      next = checkSum(next, key, now, effects, withForecast);
-    }
-    if (next !== each) isChanged = true;
-    return next;
-  });
-  return { state: isChanged ? { ...state, budgets } : state, effects };
-}
-
-function checkSum(
-  each: BudgetState,
-  key: string,
-  now: Millis,
-  effects: BudgetEffect[],
-  withForecast: boolean,
-): BudgetState {
-  const { budget } = each.active;
-  const sum = each.sums[key] as BudgetSum;
-  const bounds = currentBounds(each, now);
-  const used = totalUsed(each.active, usedSince(sum, bounds.from, now), bounds.from, now);
-  if (budget.coolDownMs !== null) return used > budget.limit ? trip(each, key, now, effects) : each;
-  if (used <= 0n) return each;
-  const { name, limit } = budget;
-  const isFired = (threshold: number) =>
-    sum.fired.some(
-      (one) => one.threshold === threshold && one.limit === limit && isCurrent(budget, bounds, one, now),
-    );
-  const due = budget.thresholds.filter(
-    (percent) => used * 100n >= limit * BigInt(percent) && !isFired(percent),
-  );
-  const fired = due.map((threshold): FiredWarning => ({ threshold, limit, at: now }));
-  const highest = due.at(-1);
-  if (highest !== undefined)
-    effects.push({ kind: "warn", budget: name, key, threshold: highest, limit, used, bounds });
-  const goneAt = withForecast && used < limit && !isFired(0) ? forecastBudget(each, sum, now) : null;
-  if (goneAt !== null && bounds.to !== null && goneAt < bounds.to) {
-    fired.push({ threshold: 0, limit, at: now });
-    effects.push({ kind: "warn_forecast", budget: name, key, limit, used, bounds, goneAt });
-  }
-  if (fired.length === 0) return each;
-  const kept = sum.fired.filter((one) => isCurrent(budget, bounds, one, now));
-  return withSum(each, key, { ...sum, fired: [...kept, ...fired] });
-}
-
-/** Whether a warning belongs to this period. A rolling budget warns again after the length of its period. */
-function isCurrent(
-  { period }: Budget,
-  { from, to }: PeriodBounds,
-  { at }: FiredWarning,
-  now: Millis,
-): boolean {
-  if (period.kind === "rolling") return stepStart(period.lengthMs, at) >= from && at <= now;
-  return at >= from && (to === null || at < to);
 }

@@ -74,6 +74,9 @@ export interface BudgetsState {
   readonly calls: readonly CallInFlight[];
 }
 
+/** How many sessions a budget per session holds. The least recent is read again when it continues. */
+export const MAX_BUDGET_SESSIONS = 500;
+
 /** The state before any budget is set. */
 export const initialBudgetsState: BudgetsState = { budgets: [], calls: [] };
 
@@ -187,4 +190,21 @@ export function roomAt(
     if (left < limit) return part.at + rollingStepMs(period.lengthMs) + period.lengthMs;
   }
   return now + period.lengthMs;
+}
+
+/** Sets a sum, and forgets the session that was not used for the longest time if there are too many. */
+export function withSum(each: BudgetState, key: string, sum: BudgetSum): BudgetState {
+  const sums = { ...each.sums, [key]: sum };
+  // Other budgets have one sum.
+  if (each.active.budget.period.kind !== "session") return { ...each, sums };
+  const keys = Object.keys(sums);
+  if (keys.length <= MAX_BUDGET_SESSIONS) return { ...each, sums };
+  let oldest: string | null = null;
+  for (const one of keys) {
+    const { callsInFlight, touchedAt } = sums[one] as BudgetSum;
+    if (one === key || callsInFlight > 0) continue;
+    if (oldest === null || touchedAt < (sums[oldest] as BudgetSum).touchedAt) oldest = one;
+  }
+  if (oldest !== null) delete sums[oldest];
+  return { ...each, sums };
 }

@@ -1,10 +1,10 @@
 import type { Millis } from "../values/time.ts";
-import { MAX_BUDGET_SESSIONS } from "./budget-machine.ts";
 import {
   type BudgetState,
   type BudgetsState,
   currentBounds,
   inFlightSince,
+  MAX_BUDGET_SESSIONS,
   stoppedUntil,
   usedSince,
 } from "./budget-state.ts";

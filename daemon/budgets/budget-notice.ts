@@ -1,5 +1,5 @@
 import type { Budget } from "../../core/budgets/budget.ts";
-import type { BudgetEffect } from "../../core/budgets/budget-machine.ts";
+import type { BudgetEffect } from "../../core/budgets/budget-events.ts";
 import type { PeriodBounds } from "../../core/budgets/budget-period.ts";
 import type { Millis } from "../../core/values/time.ts";
 

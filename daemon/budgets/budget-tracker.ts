@@ -1,6 +1,7 @@
 import { bookedCallOf, type StoredCall } from "../../core/budgets/booked-call.ts";
 import type { Budget, CallFacts, CallUse } from "../../core/budgets/budget.ts";
-import { type BudgetEffect, type BudgetEvent, budgetTransition } from "../../core/budgets/budget-machine.ts";
+import type { BudgetEffect, BudgetEvent } from "../../core/budgets/budget-events.ts";
+import { budgetTransition } from "../../core/budgets/budget-machine.ts";
 import { type BudgetsState, GUARD_TRIPPED, initialBudgetsState } from "../../core/budgets/budget-state.ts";
 import {
   type CallDecision,

@@ -1,5 +1,6 @@
 import type { ActiveBudget, Budget, CallFacts } from "../../core/budgets/budget.ts";
-import { type BudgetEvent, budgetTransition } from "../../core/budgets/budget-machine.ts";
+import type { BudgetEvent } from "../../core/budgets/budget-events.ts";
+import { budgetTransition } from "../../core/budgets/budget-machine.ts";
 import { budgetPeriod } from "../../core/budgets/budget-period.ts";
 import { type BudgetsState, initialBudgetsState } from "../../core/budgets/budget-state.ts";
 import { parseBudget } from "../../core/budgets/parse-budget.ts";

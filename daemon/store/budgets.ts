@@ -7,9 +7,8 @@ import {
   sumKey,
   usedOf,
 } from "../../core/budgets/budget.ts";
-import { MAX_BUDGET_SESSIONS } from "../../core/budgets/budget-machine.ts";
 import { budgetPeriod, type PeriodBounds, rollingStepMs } from "../../core/budgets/budget-period.ts";
-import type { SumPart } from "../../core/budgets/budget-state.ts";
+import { MAX_BUDGET_SESSIONS, type SumPart } from "../../core/budgets/budget-state.ts";
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";

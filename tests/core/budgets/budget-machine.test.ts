@@ -8,14 +8,8 @@ import {
   matchesScope,
   sumKey,
 } from "../../../core/budgets/budget.ts";
-import {
-  type BudgetEffect,
-  type BudgetEvent,
-  budgetTransition,
-  type LoadedSum,
-  MAX_BUDGET_SESSIONS,
-  RESERVATION_TIMEOUT_MS,
-} from "../../../core/budgets/budget-machine.ts";
+import type { BudgetEffect, BudgetEvent, LoadedSum } from "../../../core/budgets/budget-events.ts";
+import { budgetTransition, RESERVATION_TIMEOUT_MS } from "../../../core/budgets/budget-machine.ts";
 import { budgetPeriod, partStart } from "../../../core/budgets/budget-period.ts";
 import {
   type BudgetState,
@@ -23,6 +17,7 @@ import {
   callsSince,
   GUARD_TRIPPED,
   initialBudgetsState,
+  MAX_BUDGET_SESSIONS,
   type SumPart,
   usedSince,
 } from "../../../core/budgets/budget-state.ts";

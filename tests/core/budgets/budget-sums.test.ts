@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  type BudgetEffect,
-  type BudgetEvent,
-  budgetTransition,
-  type LoadedSum,
-} from "../../../core/budgets/budget-machine.ts";
+import type { BudgetEffect, BudgetEvent, LoadedSum } from "../../../core/budgets/budget-events.ts";
+import { budgetTransition } from "../../../core/budgets/budget-machine.ts";
 import { budgetPeriod } from "../../../core/budgets/budget-period.ts";
 import { type BudgetState, type BudgetsState, usedSince } from "../../../core/budgets/budget-state.ts";
 import { admitted, apply, booked, budgetOf, cents, metered, NOON, stateOf, USD } from "./budgets.rig.ts";

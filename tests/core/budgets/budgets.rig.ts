@@ -1,9 +1,6 @@
 import type { ActiveBudget, Budget, CallUse } from "../../../core/budgets/budget.ts";
-import {
-  type BudgetEffect,
-  type BudgetEvent,
-  budgetTransition,
-} from "../../../core/budgets/budget-machine.ts";
+import type { BudgetEffect, BudgetEvent } from "../../../core/budgets/budget-events.ts";
+import { budgetTransition } from "../../../core/budgets/budget-machine.ts";
 import { type BudgetsState, initialBudgetsState } from "../../../core/budgets/budget-state.ts";
 import type { Millis } from "../../../core/values/time.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Budget } from "../../../core/budgets/budget.ts";
-import { budgetTransition, MAX_BUDGET_SESSIONS } from "../../../core/budgets/budget-machine.ts";
-import { initialBudgetsState } from "../../../core/budgets/budget-state.ts";
+import { budgetTransition } from "../../../core/budgets/budget-machine.ts";
+import { initialBudgetsState, MAX_BUDGET_SESSIONS } from "../../../core/budgets/budget-state.ts";
 import { FLEET_HOLD_MS } from "../../../core/budgets/fleet-share.ts";
 import { NO_PASS_ROOM, passRoom, UNLIMITED_ROOM } from "../../../core/budgets/pass-room.ts";
 import {
