@@ -63,8 +63,8 @@ export interface PowerLossResult {
   readonly lateSyncMs: number | null;
   /** Rows that a cut's home had as sent, over all cuts; each was in its outbox. */
   readonly sentRows: number;
-  /** How often `config.toml` and the credentials were replaced. After each cut, each of them was the old or the new one. */
-  readonly replacedFiles: number;
+  /** How often `config.toml` and the credentials were replaced, and a budget was stored. No cut cost any of what was confirmed. */
+  readonly changes: number;
 }
 
 /** A content of a file, and when the program that wrote it confirmed that, by the clock of the recording. */
@@ -73,8 +73,13 @@ interface FileVersion {
   readonly atNs: bigint;
 }
 
-/** The contents of the files that are replaced, each file's oldest first. */
-type FileVersions = Readonly<Record<string, FileVersion[]>>;
+/** What commands changed during the recording. */
+interface Changes {
+  /** The contents of the files that are replaced, each file's oldest first. */
+  readonly files: Readonly<Record<string, FileVersion[]>>;
+  /** Names of budgets, and when each was confirmed. */
+  readonly budgets: { readonly name: string; readonly atNs: bigint }[];
+}
 
 /** Why writes can't be recorded here; null if they can. */
 export function recordingObstacle(): string | null {
@@ -101,7 +106,7 @@ export async function runPowerLoss(
   const folder = mkdtempSync(join(tmpdir(), "meter-power-"));
   const random = createSeededRandom(`${seed} cuts`);
   try {
-    const { disk, writes, answered, secrets, versions } = await recordDaemon(folder, {
+    const { disk, writes, answered, secrets, changes } = await recordDaemon(folder, {
       calls,
       seed,
       pauseMs,
@@ -116,7 +121,7 @@ export async function runPowerLoss(
       const target = join(folder, `cut-${n}`);
       disk.cut(target, random);
       const at = (writes[place] as WriteRecord).atNs;
-      const found = await inspectHome(target, { secrets, versions, at }, random).catch((cause: unknown) => {
+      const found = await inspectHome(target, { secrets, changes, at }, random).catch((cause: unknown) => {
         throw new Error(`cut ${n} after write ${place}, kept in ${target}`, { cause });
       });
       const lost = [...answered].filter(([label, atNs]) => atNs < at && !found.projects.has(label));
@@ -131,7 +136,10 @@ export async function runPowerLoss(
     return {
       ...{ cuts, seed, calls: answered.size, writes: writes.length },
       ...{ cutsWithLoss, oldestLostMs: Math.round(oldestLostMs), sentRows },
-      replacedFiles: Object.values(versions).reduce((sum, { length }) => sum + length - 1, 0),
+      changes: Object.values(changes.files).reduce(
+        (sum, all) => sum + all.length - 1,
+        changes.budgets.length,
+      ),
       ...measureSyncs(writes, answered),
     };
   } finally {
@@ -150,7 +158,7 @@ async function recordDaemon(
   try {
     const disk = createSimulatedDisk(rig.home);
     const env = { LD_PRELOAD: library, METER_WRITE_LOG: log, METER_WRITE_ROOT: rig.home };
-    const versions = readVersions(rig.home);
+    const changes = readFirst(rig.home);
     await rig.startDaemon(env);
     const caller = rig.createCaller("power");
     const call = rawCalls.anthropic;
@@ -165,36 +173,44 @@ async function recordDaemon(
       answered.set(label, process.hrtime.bigint());
       if (pauseMs === 0 && n % 25 === 24) {
         await rig.poke();
-        await replaceFiles(rig.home, versions, env);
+        await change(rig.home, changes, env);
       }
       await delay(pauseMs === 0 ? CALL_EVERY_MS : PAUSED_CALL_EVERY_MS);
     }
     caller.close();
     await endPauses();
     await rig.poke();
-    return { disk, answered, versions, writes: readWriteLog(log), secrets: readSecrets(rig.home) };
+    return { disk, answered, changes, writes: readWriteLog(log), secrets: readSecrets(rig.home) };
   } finally {
     await rig.close();
   }
 }
 
-function readVersions(home: string): FileVersions {
+function readFirst(home: string): Changes {
   const first = (file: string) => [{ text: readFileSync(join(home, file), "utf8"), atNs: 0n }];
-  return { [CONFIG_FILE]: first(CONFIG_FILE), [CREDENTIALS_FILE]: first(CREDENTIALS_FILE) };
+  const files = { [CONFIG_FILE]: first(CONFIG_FILE), [CREDENTIALS_FILE]: first(CREDENTIALS_FILE) };
+  return { files, budgets: [] };
 }
 
-/** Replaces files of the home by the programs that do so, with recorded writes. */
-async function replaceFiles(
+/** Stores a budget, and replaces files of the home, by the programs that do so, with recorded writes. */
+async function change(
   home: string,
-  versions: FileVersions,
+  { files, budgets }: Changes,
   env: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const confirm = (file: string) =>
-    versions[file]?.push({ text: readFileSync(join(home, file), "utf8"), atNs: process.hrtime.bigint() });
-  const budget = await runMeter(home, ["budget", "set", `b${versions[CONFIG_FILE]?.length}`, "5 USD"], {
-    env,
-  });
-  assert.equal(budget.code, 0, budget.stderr);
+  const run = async (...words: string[]) => {
+    const { code, stderr } = await runMeter(home, words, { env });
+    assert.equal(code, 0, stderr);
+  };
+  const confirm = (file: string) => {
+    const text = readFileSync(join(home, file), "utf8");
+    assert.notEqual(text, files[file]?.at(-1)?.text, `${file} was replaced`);
+    files[file]?.push({ text, atNs: process.hrtime.bigint() });
+  };
+  const name = `b${budgets.length}`;
+  await run("budget", "set", name, "5 USD");
+  budgets.push({ name, atNs: process.hrtime.bigint() });
+  await run("cloud", "privacy", "set", "bodies.upload", "false", "--project", name);
   confirm(CONFIG_FILE);
   execFileSync(process.execPath, [join(import.meta.dirname, "replace-credentials.ts"), home], {
     env: { ...process.env, ...env },
@@ -251,21 +267,25 @@ function readSecrets(home: string): readonly string[] {
 /** Opens a home as the daemon does, and checks what a power cut must not change. */
 async function inspectHome(
   home: string,
-  { secrets, versions, at }: { secrets: readonly string[]; versions: FileVersions; at: bigint },
+  { secrets, changes, at }: { secrets: readonly string[]; changes: Changes; at: bigint },
   random: SeededRandom,
 ) {
   assert.deepEqual(readSecrets(home), secrets);
-  for (const [file, all] of Object.entries(versions)) {
+  for (const [name, all] of Object.entries(changes.files)) {
     const confirmed = all.findLastIndex(({ atNs }) => atNs < at);
-    const text = readFileSync(join(home, file), "utf8");
+    const text = readFileSync(join(home, name), "utf8");
     assert.ok(
       all.slice(confirmed).some((each) => each.text === text),
-      `${file} is the last confirmed one, or one that was being written: ${text}`,
+      `${name} is the last confirmed one, or one that was being written: ${text}`,
     );
   }
   await readConfig(home, {});
   const file = databaseFile(home);
-  (await openStore(createSqliteOpener(), file, { checkPages: "all" })).close();
+  const store = await openStore(createSqliteOpener(), file, { checkPages: "all" });
+  const budgets = new Set(store.budgets.list().map(({ name }) => name));
+  store.close();
+  const lost = changes.budgets.filter(({ name, atNs }) => atNs < at && !budgets.has(name));
+  assert.deepEqual(lost, [], "confirmed budgets");
   const database = new DatabaseSync(file);
   let rows: { id: string; project: string; isSent: number }[];
   try {
