@@ -2,6 +2,7 @@ import { CompiledQuery, type Transaction } from "kysely";
 import { effectiveBilling } from "../../core/values/billing.ts";
 import { expectRows } from "./affected-rows.ts";
 import { NO_MACHINE, ROLLUP_SUMS, TOKEN_SUMS, USAGE_SUMS } from "./rollups.ts";
+import { arrayColumns, columnArrays } from "./row-arrays.ts";
 import type { CloudSchema } from "./schema.ts";
 import type { StoredRequest } from "./stored-request.ts";
 
@@ -166,7 +167,7 @@ interface RollupTable {
 
 const KEY = { machine_id: "uuid", user_id: "text", project: "text", provider: "text", model: "text" };
 
-/** The statements that add changes to a rollup: `$1` is the workspace, `$2` the changes as JSON. They read its row as `insertRows()` does. */
+/** The statements that add changes to a rollup, and their arrays. Each reads the workspace's row as the insert of requests does. */
 const ADD = {
   hours: additionTo({
     table: "usage_hourly",
@@ -188,19 +189,18 @@ const ADD = {
   }),
 } as const;
 
-function additionTo({ table, key, sums }: RollupTable): string {
+/** Returns the statement that adds changes to a rollup, `$1` is the workspace, and the columns whose arrays follow. */
+function additionTo({ table, key, sums }: RollupTable): { statement: string; columns: readonly string[] } {
   const keys = Object.keys(key).join(", ");
-  const columns = [
-    ...Object.entries(key).map(([column, type]) => `${column} ${type}`),
-    ...sums.map((sum) => `${sum} numeric`),
-  ];
-  return `insert into ${table} (workspace_id, ${keys}, ${sums.join(", ")})
+  const types = { ...key, ...Object.fromEntries(sums.map((sum) => [sum, "numeric"])) };
+  const statement = `insert into ${table} (workspace_id, ${keys}, ${sums.join(", ")})
     select w.workspace_id, ${keys}, ${sums.join(", ")}
-    from workspaces w cross join json_to_recordset($2::text::json) as changes (${columns.join(", ")})
+    from workspaces w cross join (select ${arrayColumns(types, 2)}) as changes
     where w.workspace_id = $1::uuid
     order by ${keys}
     on conflict (workspace_id, ${keys}) do update set
       ${sums.map((sum) => `${sum} = ${table}.${sum} + excluded.${sum}`).join(", ")}`;
+  return { statement, columns: Object.keys(types) };
 }
 
 /**
@@ -213,9 +213,10 @@ export async function addToRollups(
   changes: ReturnType<typeof rollupChanges>,
 ): Promise<void> {
   for (const rollup of ["hours", "days", "branches"] as const) {
-    const rows = changes[rollup];
+    const rows: readonly object[] = changes[rollup];
     if (rows.length === 0) continue;
-    const statement = CompiledQuery.raw(ADD[rollup], [workspaceId, JSON.stringify(rows)]);
-    expectRows((await trx.executeQuery(statement)).numAffectedRows, rows.length);
+    const { statement, columns } = ADD[rollup];
+    const addition = CompiledQuery.raw(statement, [workspaceId, ...columnArrays(rows, columns)]);
+    expectRows((await trx.executeQuery(addition)).numAffectedRows, rows.length);
   }
 }
