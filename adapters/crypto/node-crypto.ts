@@ -1,8 +1,9 @@
+import { Buffer } from "node:buffer";
 import { hash, randomFillSync } from "node:crypto";
 import type { Sha256 } from "../../core/values/hash.ts";
 
-/** Computes SHA-256 with `node:crypto`. */
-export const sha256: Sha256 = (bytes) => hash("sha256", bytes, "buffer");
+/** Computes SHA-256 with `node:crypto`. Node takes twice as long to create a buffer for each hash as to format and parse its digits. */
+export const sha256: Sha256 = (bytes) => Buffer.from(hash("sha256", bytes, "hex"), "hex");
 
 /** Returns the SHA-256 of a text's UTF-8 bytes in lower-case hex. */
 export function sha256Hex(text: string): string {
