@@ -38,9 +38,12 @@ export interface SignedRequests {
   readonly requests: readonly StoredRequest[];
 }
 
+/** Sums in the order of `ROLLUP_SUMS`: numbers while these are exact, since big integers take ten times as long. */
+type Sums = (number | bigint)[];
+
 interface Group<Key> {
   readonly key: Key;
-  readonly sums: Record<Sum, bigint>;
+  readonly sums: Sums;
 }
 
 type Groups<Key> = Map<string, Group<Key>>;
@@ -59,7 +62,7 @@ export function rollupChanges(changes: readonly SignedRequests[]): {
 } {
   const all: Groups<FullKey> = new Map();
   for (const { sign, requests } of changes) {
-    for (const request of requests) addRequest(all, request, BigInt(sign));
+    for (const request of requests) addRequest(all, request, sign);
   }
   const hours: Groups<RollupDimensions & { hour: string }> = new Map();
   const days: Groups<RollupDimensions & { day: string }> = new Map();
@@ -85,77 +88,107 @@ const DATE_CHARACTERS = 10;
 /** The length of `YYYY-MM-DDTHH`. */
 const HOUR_CHARACTERS = 13;
 
-function addRequest(groups: Groups<FullKey>, request: StoredRequest, sign: bigint): void {
-  const { sums } = groupOf(groups, {
-    hour: `${request.requested_at.slice(0, HOUR_CHARACTERS)}:00:00Z`,
-    machine_id: request.machine_id ?? NO_MACHINE,
-    user_id: request.user_id,
-    project: request.project ?? "",
-    provider: request.provider,
-    model: request.model,
-    git_branch: request.git_branch ?? "",
-  });
+const placeOf = (sum: Sum): number => ROLLUP_SUMS.indexOf(sum);
+
+/** The places of the sums in `Sums`. */
+const REQUESTS = placeOf("requests");
+const FAILED = placeOf("failed_requests");
+const UNPRICED = placeOf("unpriced_requests");
+const INCOMPLETE = placeOf("incomplete_requests");
+const FIRST_TOKENS = placeOf(TOKEN_SUMS[0]);
+const COST = placeOf("cost_pico_usd");
+const SPENT = placeOf("spent_pico_usd");
+const PLAN_USAGE = placeOf("plan_usage_pico_usd");
+const REPORTED_COST = placeOf("reported_cost_pico_usd");
+
+function addRequest(groups: Groups<FullKey>, request: StoredRequest, sign: 1 | -1): void {
+  const { sums } = groupOfRequest(groups, request);
   const failed = request.error_class !== null || (request.http_status ?? 0) >= 400;
   let tokens = 0;
-  for (const token of TOKEN_SUMS) {
+  for (const [at, token] of TOKEN_SUMS.entries()) {
     const count = request[token];
     if (count === null) continue;
     tokens += count;
-    sums[token] += sign * BigInt(count);
+    add(sums, FIRST_TOKENS + at, sign * count);
   }
-  sums.requests += sign;
-  if (failed) sums.failed_requests += sign;
-  if (request.cost_pico_usd === null && !(failed && tokens === 0)) sums.unpriced_requests += sign;
-  if (request.tokens_complete === false) sums.incomplete_requests += sign;
+  add(sums, REQUESTS, sign);
+  if (failed) add(sums, FAILED, sign);
+  if (request.cost_pico_usd === null && !(failed && tokens === 0)) add(sums, UNPRICED, sign);
+  if (request.tokens_complete === false) add(sums, INCOMPLETE, sign);
   if (request.reported_cost_pico_usd !== null)
-    sums.reported_cost_pico_usd += sign * BigInt(request.reported_cost_pico_usd);
+    add(sums, REPORTED_COST, readCost(request.reported_cost_pico_usd, sign));
   if (request.cost_pico_usd === null) return;
-  const cost = sign * BigInt(request.cost_pico_usd);
-  sums.cost_pico_usd += cost;
+  const cost = readCost(request.cost_pico_usd, sign);
+  add(sums, COST, cost);
   const billing = effectiveBilling({ billingMode: request.billing_mode, provider: request.provider });
-  if (billing === "plan") sums.plan_usage_pico_usd += cost;
-  else if (billing !== "unknown") sums.spent_pico_usd += cost;
+  if (billing === "plan") add(sums, PLAN_USAGE, cost);
+  else if (billing !== "unknown") add(sums, SPENT, cost);
+}
+
+/** Returns the group of a request. Most requests have their key in common with others, so the name of a group is made without it. */
+function groupOfRequest(groups: Groups<FullKey>, request: StoredRequest): Group<FullKey> {
+  const { machine_id, user_id, project, provider, model, git_branch } = request;
+  const time = request.requested_at.slice(0, HOUR_CHARACTERS);
+  // No text of the database has a U+0000.
+  const name = `${time}\0${machine_id}\0${user_id}\0${project ?? ""}\0${provider}\0${model}\0${git_branch ?? ""}`;
+  return (
+    groups.get(name) ??
+    addGroup(groups, name, {
+      hour: `${time}:00:00Z`,
+      machine_id: machine_id ?? NO_MACHINE,
+      user_id,
+      project: project ?? "",
+      provider,
+      model,
+      git_branch: git_branch ?? "",
+    })
+  );
 }
 
 /** Returns the group of a key. Keys of one map have the same properties in the same order. */
 function groupOf<Key extends object>(groups: Groups<Key>, key: Key): Group<Key> {
-  const name = JSON.stringify(Object.values(key));
-  const found = groups.get(name);
-  if (found !== undefined) return found;
-  const group = { key, sums: emptySums() };
+  const name = Object.values(key).join("\0");
+  return groups.get(name) ?? addGroup(groups, name, key);
+}
+
+function addGroup<Key>(groups: Groups<Key>, name: string, key: Key): Group<Key> {
+  const group = { key, sums: ROLLUP_SUMS.map(() => 0) };
   groups.set(name, group);
   return group;
 }
 
-function addSums(group: Group<unknown>, sums: Record<Sum, bigint>): void {
-  for (const sum of Object.keys(sums) as Sum[]) group.sums[sum] += sums[sum];
+function addSums(group: Group<unknown>, sums: Sums): void {
+  for (const [at, sum] of sums.entries()) add(group.sums, at, sum);
 }
 
-function emptySums(): Record<Sum, bigint> {
-  return {
-    requests: 0n,
-    failed_requests: 0n,
-    unpriced_requests: 0n,
-    incomplete_requests: 0n,
-    prompt_tokens: 0n,
-    completion_tokens: 0n,
-    cache_read_tokens: 0n,
-    cache_write_tokens: 0n,
-    thinking_tokens: 0n,
-    cost_pico_usd: 0n,
-    spent_pico_usd: 0n,
-    plan_usage_pico_usd: 0n,
-    reported_cost_pico_usd: 0n,
-  };
+function add(sums: Sums, at: number, value: number | bigint): void {
+  const sum = sums[at] ?? 0;
+  if (typeof sum === "number" && typeof value === "number") {
+    const next = sum + value;
+    if (Number.isSafeInteger(next)) {
+      sums[at] = next;
+      return;
+    }
+  }
+  sums[at] = BigInt(sum) + BigInt(value);
 }
 
-function toChanges<Key>(groups: Groups<Key>): RollupChange<Key>[] {
-  const changed = [...groups.values()].filter(({ sums }) => Object.values(sums).some((sum) => sum !== 0n));
+function readCost(digits: string, sign: 1 | -1): number | bigint {
+  const cost = Number(digits);
+  return Number.isSafeInteger(cost) ? sign * cost : BigInt(sign) * BigInt(digits);
+}
+
+function toChanges<Key extends object>(groups: Groups<Key>): RollupChange<Key>[] {
+  // biome-ignore lint/suspicious/noDoubleEquals: a sum can be 0n.
+  const changed = [...groups.values()].filter(({ sums }) => sums.some((sum) => sum != 0));
   return changed.map(({ key, sums }) => {
-    const texts = Object.entries(sums).map(([sum, value]) => [sum, value.toString()]);
-    return { ...key, ...(Object.fromEntries(texts) as Record<Sum, string>) };
+    const texts = { ...NO_SUMS };
+    for (const [at, sum] of ROLLUP_SUMS.entries()) texts[sum] = String(sums[at]);
+    return { ...key, ...texts };
   });
 }
+
+const NO_SUMS = Object.fromEntries(ROLLUP_SUMS.map((sum) => [sum, ""])) as Record<Sum, string>;
 
 /** What a rollup's statements differ in. */
 interface RollupTable {
