@@ -28,8 +28,8 @@ export const batchHandlers = {
     };
     const { rows, spellings, rejected } = readRecords(body.records, sender, book);
     await saveDaemonVersion(parts.db, key, body.daemon_version);
-    const erasedAt = key.workspace.promptsErasedAt ?? Number.NEGATIVE_INFINITY;
-    const isOld = rows.some(({ requested_at }) => Date.parse(requested_at) < erasedAt);
+    const erasedAt = key.workspace.promptsErasedAt;
+    const isOld = erasedAt !== null && rows.some(({ requested_at }) => Date.parse(requested_at) < erasedAt);
     const stored = isOld ? await withoutErased(parts.db, key.workspaceId, rows) : rows;
     const outcomes = await ingest(parts.db, key.workspaceId, stored, book, parts.sha256);
     for (const [at, outcome] of outcomes.entries()) {
