@@ -22,6 +22,7 @@ const cases: readonly [
   ["its thinking", { tokens: { ...tokens, thinkingTokens: 7 } }, [1_234_567_890n, 2_187]],
   ["unknown tokens", { tokens: NO_COUNTS }, [1_234_567_890n, null]],
   ["an unknown cost", { costPicoUsd: null }, [null, 2_180]],
+  ["an unknown cost of unknown tokens", { costPicoUsd: null, tokens: NO_COUNTS }, [null, null]],
   ["nothing if it failed without counts", { ...FAILED, costPicoUsd: null, tokens: NO_COUNTS }, [0n, 0]],
   ["what it states although it failed", { ...FAILED, costPicoUsd: null }, [null, 2_180]],
   [
