@@ -105,6 +105,24 @@ describe("intercept()", () => {
     silent.destroy();
   });
 
+  it("prefers the cipher that costs least, and takes what an older client has", async () => {
+    const port = await listenTls(cleanup, () => {});
+    const proxy = await openProxy(cleanup);
+    const ciphers = [{}, { maxVersion: "TLSv1.2" }, { ciphers: "TLS_CHACHA20_POLY1305_SHA256" }].map(
+      async (options) => {
+        const client = await tlsThrough(proxy.port, port, options);
+        const { standardName } = client.getCipher();
+        client.destroy();
+        return standardName;
+      },
+    );
+    assert.deepEqual(await Promise.all(ciphers), [
+      "TLS_AES_128_GCM_SHA256",
+      "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+      "TLS_CHACHA20_POLY1305_SHA256",
+    ]);
+  });
+
   it("resumes TLS sessions on both sides", async () => {
     const reused: boolean[] = [];
     const port = await listenTls(cleanup, (socket) => {
