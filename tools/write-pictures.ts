@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext } from "playwright-core";
-import { launchChromium } from "../tests/browser/chromium.rig.ts";
+import { BROWSER_PATIENCE_MS, launchChromium } from "../tests/browser/chromium.rig.ts";
 import { listPages, type PageHostRig, startCloudHost, startLocalHost } from "../tests/browser/hosts.rig.ts";
 
 const docs = fileURLToPath(new URL("../docs/", import.meta.url));
@@ -46,6 +46,7 @@ async function toWebp(encoder: BrowserContext, png: Buffer): Promise<Buffer> {
 /** Draws the pages of a host, each at all sizes. Returns their names. */
 async function drawPages(browser: Browser, host: PageHostRig): Promise<string[]> {
   const [context, encoder] = [await host.open(browser), await browser.newContext()];
+  for (const each of [context, encoder]) each.setDefaultTimeout(BROWSER_PATIENCE_MS);
   const page = await context.newPage();
   const names: string[] = [];
   for (const [title, path] of await listPages(browser, host)) {

@@ -14,6 +14,7 @@ import { HOST, openApi } from "../daemon/api/api.rig.ts";
 import { sampleSettings } from "../daemon/page/sample-settings.rig.ts";
 import { sampleRecord } from "../daemon/store/sample-records.rig.ts";
 import { removeHome, startMeter } from "../end-to-end/meter-process.rig.ts";
+import { BROWSER_PATIENCE_MS } from "./chromium.rig.ts";
 import {
   createFilledHome,
   fillStore,
@@ -305,6 +306,7 @@ export async function listPages(
 ): Promise<readonly (readonly [name: string, path: string])[]> {
   const context = await host.open(browser);
   try {
+    context.setDefaultTimeout(BROWSER_PATIENCE_MS);
     const page = await context.newPage();
     await page.goto(`${host.origin}${host.base || "/"}`);
     const links = (await page.evaluate(
