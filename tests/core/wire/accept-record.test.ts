@@ -112,6 +112,11 @@ describe("acceptRecord()", () => {
     }
   });
 
+  it("drops what is no column", () => {
+    const record = acceptRecord({ ...valid, unknown_column: "x", ["__proto__"]: "x" });
+    assert.deepEqual(record, acceptRecord(valid));
+  });
+
   for (const value of [null, undefined, 5, "text", [], true])
     it(`leaves ${JSON.stringify(value)} to the schema`, () => assert.equal(acceptRecord(value), null));
 });
