@@ -1,6 +1,6 @@
 import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
 import { passes } from "../../core/metering/coverage/coverage-filter.ts";
-import type { CoverageKind, CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
+import type { CoverageKind } from "../../core/metering/coverage/coverage-kinds.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import { measureStoppedMs } from "../../core/metering/coverage/running-times.ts";
 import { cutCoverageTime } from "../../core/pricing/view/time-buckets.ts";
@@ -31,7 +31,8 @@ import {
   type KindCount,
   type MachineSums,
   permilleOf,
-  readCounts,
+  type RankedCount,
+  readLatestCounts,
   readMachineSums,
   sumCoverageBuckets,
   sumMachines,
@@ -98,9 +99,9 @@ async function readAnswer(
     () => sumCoverageBuckets(parts.db, workspaceId, buckets, selection),
     [],
   );
-  const { all, counts } = await inReadScope(parts.db, { workspaceId }, async (trx) => ({
+  const { all, counts: latest } = await inReadScope(parts.db, { workspaceId }, async (trx) => ({
     all: await readMachineSums(trx, workspaceId, span, { machines: null, kinds: selection.kinds }),
-    counts: await readCounts(trx, workspaceId, span, { machines: selection.machines, kinds: null }),
+    counts: await readLatestCounts(trx, workspaceId, span, selection.machines, MAX_ROWS),
   }));
   const stopped = await reader.read<Awaited<ReturnType<typeof readStops>>>(
     "times without the meter",
@@ -111,11 +112,11 @@ async function readAnswer(
     { shared: null, times: 0, totalMs: 0, latest: [] },
   );
   const sums = all.filter(({ machineId }) => passes(selection.machines, machineId));
-  const isSelected = ({ kind }: KindCount) => passes(selection.kinds, kind);
-  const machines = sums.map((each) => ({
-    ...each,
-    counts: (counts.get(each.machineId) ?? []).filter(isSelected),
-  }));
+  const counts = latest.filter(({ kind }) => passes(selection.kinds, kind));
+  const kinds = new Map(
+    counts.map(({ kind, machines, total }) => [kind as CoverageKind, { rows: machines, count: total }]),
+  );
+  const byMachine = Map.groupBy(counts, ({ machineId }) => machineId);
   const {
     metered,
     seen,
@@ -126,7 +127,10 @@ async function readAnswer(
     stopped.shared === null || unknownMachines > 0 ? [] : measureStoppedMs(stopped.shared, buckets);
   const listed = sums.toSorted(byUrgency).slice(0, MAX_MACHINES);
   return {
-    summary: { ...summariseCoverage(sumCounts(machines)), metered, seen, permille },
+    summary: {
+      ...summariseCoverage([...kinds].map(([kind, { count }]) => ({ host: null, kind, count }))),
+      ...{ metered, seen, permille },
+    },
     buckets: buckets.map((bucket, at) => ({
       ...bucket,
       ...(calls[at] ?? { metered: 0, seen: 0 }),
@@ -140,10 +144,11 @@ async function readAnswer(
     ...(listed.length < sums.length && {
       moreMachines: { count: sums.length - listed.length, href: `${place.base}/machines` },
     }),
-    gaps: listGaps(machines),
+    gaps: listGaps(counts),
+    gapSums: kinds,
     stopped,
-    tasks: machines.flatMap(listTasks),
-    ...listChoices(all, counts),
+    tasks: sums.flatMap((machine) => listTasks(machine, byMachine.get(machine.machineId) ?? [])),
+    ...listChoices(all, latest),
     isOfKinds: selection.kinds !== null,
     periodWords,
     cloud: null,
@@ -158,9 +163,9 @@ const MAX_CHOICES = 100;
 /** Lists the values of the filters, and the names of machines. */
 function listChoices(
   machines: readonly MachineSums[],
-  counts: ReadonlyMap<string, readonly KindCount[]>,
+  counts: readonly KindCount[],
 ): Pick<CoverageAnswer, "choices" | "nameOf"> {
-  const kinds = new Set([...counts.values()].flatMap((own) => own.map(({ kind }) => kind as CoverageKind)));
+  const kinds = new Set(counts.map(({ kind }) => kind as CoverageKind));
   const names = new Map(machines.map(({ machineId, name }) => [machineId, name]));
   return {
     choices: {
@@ -177,43 +182,17 @@ const byUrgency = (one: MachineSums, other: MachineSums): number =>
   other.seen - other.metered - (one.seen - one.metered) ||
   (one.name < other.name ? -1 : 1);
 
-/** A machine with its counters. */
-type CountedMachine = MachineSums & { readonly counts: readonly KindCount[] };
-
-/** Adds up the counters of all machines. They name no host. */
-const sumCounts = (machines: readonly CountedMachine[]): CoverageTotal[] =>
-  [
-    ...Map.groupBy(
-      machines.flatMap(({ counts }) => counts),
-      ({ kind }) => kind,
-    ),
-  ].map(([kind, own]) => ({
-    host: null,
-    kind: kind as CoverageKind,
-    count: own.reduce((sum, { count }) => sum + count, 0),
-  }));
-
-/** Lists what each machine missed, or metered only in part, the latest first. */
-function listGaps(machines: readonly CountedMachine[]): CoverageRow[] {
-  return machines
-    .flatMap(({ name: machine, counts }) =>
-      counts.map(
-        ({ kind, count, lastSeenAt }): CoverageRow => ({
-          host: null,
-          call: null,
-          kind: kind as CoverageKind,
-          count,
-          lastSeenAt,
-          machine,
-        }),
-      ),
-    )
-    .filter(({ kind, count }) => count > 0 && coverageGapKinds.includes(kind))
-    .sort((one, other) => other.lastSeenAt - one.lastSeenAt || other.count - one.count);
-}
+/** Lists what machines missed, or metered only in part, the latest first. A cloud does not receive hosts. */
+const listGaps = (counts: readonly RankedCount[]): CoverageRow[] =>
+  counts
+    .map(({ kind, count, lastSeenAt, machine }) => ({
+      ...{ host: null, call: null, kind: kind as CoverageKind },
+      ...{ count, lastSeenAt, machine },
+    }))
+    .filter(({ kind }) => coverageGapKinds.includes(kind));
 
 /** Lists what to do on a machine whose coverage is not known, or that uses APIs which are not metered. */
-function listTasks({ name, state, isUnknown, counts }: CountedMachine): CoverageTask[] {
+function listTasks({ name, state, isUnknown }: MachineSums, counts: readonly KindCount[]): CoverageTask[] {
   const tasks: CoverageTask[] = [];
   if (isUnknown)
     tasks.push({

@@ -72,6 +72,12 @@ export interface CoverageTask {
 /** Calls that were not metered, of a machine if there are several. */
 export type CoverageRow = CoverageGap & { readonly machine?: string };
 
+/** The rows of a kind. */
+export interface GapSums {
+  readonly rows: number;
+  readonly count: number;
+}
+
 /** A time in which the meter did not run, on a machine if there are several. */
 export type StoppedTime = RunningTime & { readonly machine?: string };
 
@@ -110,6 +116,8 @@ export interface CoverageAnswer {
   readonly unknownMachines?: number;
   /** By call or machine, the latest first. */
   readonly gaps: readonly CoverageRow[];
+  /** How many rows each kind has and what they add up to, if `gaps` has only the first of them. */
+  readonly gapSums?: ReadonlyMap<CoverageKind, GapSums>;
   /** When the meter did not run: how often, how long together, and the latest times first. */
   readonly stopped: {
     readonly times: number;
@@ -156,7 +164,7 @@ export function renderCoverage(answer: CoverageAnswer, view: View, clock: PageCl
     ${renderUnreadOf(failed, "times without the meter")}
     ${stopped.times === 0 ? "" : renderStopped(stopped, clock, restCommand)}
     ${renderUnreadOf(failed, "what was not metered")}
-    ${kinds.length === 0 ? "" : html`<section class="panel" aria-labelledby="gaps-title"><div class="head"><h2 id="gaps-title">What was not metered, or only in part</h2></div>${kinds.map(([kind, rows]) => renderKind(kind, rows, clock, restCommand))}</section>`}
+    ${kinds.length === 0 ? "" : html`<section class="panel" aria-labelledby="gaps-title"><div class="head"><h2 id="gaps-title">What was not metered, or only in part</h2></div>${kinds.map(([kind, rows]) => renderKind(kind, rows, answer.gapSums?.get(kind) ?? sumGaps(rows), clock, restCommand))}</section>`}
     ${renderUnreadOf(failed, "state of the cloud")}
     ${cloud === null ? "" : html`<section class="panel" aria-labelledby="cloud-title"><div class="head"><h2 id="cloud-title">Cloud</h2><span class="${cloud.isBad ? "bad" : "quiet"}">${cloud.state}</span></div><p class="quiet">${cloud.sentence}</p></section>`}
     </div>`;
@@ -315,13 +323,18 @@ function renderStopped(
     </table></div>${renderRest(times, restCommand)}</section>`;
 }
 
+const sumGaps = (rows: readonly CoverageRow[]): GapSums => ({
+  rows: rows.length,
+  count: rows.reduce((sum, row) => sum + row.count, 0),
+});
+
 function renderKind(
   kind: CoverageKind,
   rows: readonly CoverageRow[],
+  { rows: all, count }: GapSums,
   clock: PageClock,
   restCommand: string | null,
 ): Html {
-  const count = rows.reduce((sum, row) => sum + row.count, 0);
   const title = `${formatCount(count)} ${describeCoverageCount(kind, count)}`;
   const advice = adviseOnCoverage(kind);
   return html`<details id="gap-${kind}" open><summary>${title}</summary>
@@ -329,7 +342,7 @@ function renderKind(
     <div class="scroll"><table class="gaps" aria-label="${title}">
       <thead><tr><th scope="col">${rows.some(({ machine }) => machine !== undefined) ? "Machine" : "Call"}</th><th scope="col" class="num">Count</th><th scope="col" class="num desk">Last seen</th></tr></thead>
       <tbody>${rows.slice(0, MAX_ROWS).map((row) => renderGap(row, clock))}</tbody>
-    </table></div>${renderRest(rows.length, restCommand)}</details>`;
+    </table></div>${renderRest(all, restCommand)}</details>`;
 }
 
 function renderGap({ host, call, count, lastSeenAt, machine }: CoverageRow, clock: PageClock): Html {

@@ -272,12 +272,8 @@ async function readSums(
   );
 }
 
-export async function readCounts(
-  trx: Transaction<CloudSchema>,
-  workspaceId: string,
-  span: Span,
-  { machines, kinds }: CoverageSelection = ALL_COVERAGE,
-): Promise<ReadonlyMap<string, KindCount[]>> {
+/** SQL for the counters of each machine by kind, with the text of the hour in which each last went up. */
+function selectCounts(workspaceId: string, span: Span, machines: ValueFilter | null): RawBuilder<unknown> {
   const parts = selectCoverage(workspaceId, span, {
     ofDays: `select h.machine_id, c.kind, (c.value ->> 'count')::bigint as count, (c.value ->> 'hour') collate "C" as hour
       from coverage_days h cross join lateral jsonb_each(h.counts) as c (kind, value)`,
@@ -286,9 +282,18 @@ export async function readCounts(
     filter: "and h.counts <> '{}'::jsonb",
     machines,
   });
+  return sql`select machine_id, kind, sum(count) as count, max(hour) as hour from (${parts}) as parts group by machine_id, kind`;
+}
+
+async function readCounts(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  span: Span,
+  { machines, kinds }: CoverageSelection,
+): Promise<ReadonlyMap<string, KindCount[]>> {
   const { rows } = await sql<{ machine_id: string; kind: string; count: string; hour: Millis }>`
-    select machine_id, kind, sum(count) as count, max(hour)::timestamptz as hour from (${parts}) as parts
-    group by machine_id, kind order by machine_id, kind`.execute(trx);
+    select machine_id, kind, count, hour::timestamptz as hour from (${selectCounts(workspaceId, span, machines)}) as counts
+    order by machine_id, kind`.execute(trx);
   const counts = new Map<string, KindCount[]>();
   for (const { machine_id, kind, count, hour } of rows) {
     if (!passes(kinds, kind)) continue;
@@ -297,6 +302,44 @@ export async function readCounts(
     counts.set(machine_id, own);
   }
   return counts;
+}
+
+/** A counter of a machine, with the sums of its kind over all machines. */
+export interface RankedCount extends KindCount {
+  readonly machineId: string;
+  readonly machine: string;
+  /** How many machines have the kind, and their counters together. */
+  readonly machines: number;
+  readonly total: number;
+}
+
+/** Reads the counters of each kind, those that went up last first: at most `limit` of a kind, and all of hosts that are not metered. */
+export async function readLatestCounts(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  span: Span,
+  machines: ValueFilter | null,
+  limit: number,
+): Promise<readonly RankedCount[]> {
+  const latest = sql.raw("(partition by kind order by hour desc, count desc, name, machine_id)");
+  const { rows } = await sql<
+    Record<"machine_id" | "name" | "kind" | "count" | "machines" | "total", string> & { hour: Millis }
+  >`
+    select machine_id, name, kind, count, hour::timestamptz as hour, machines, total from (
+      select *, row_number() over ${latest} as place, count(*) over (partition by kind) as machines,
+        sum(count) over (partition by kind) as total
+      from (
+        select c.*, coalesce(m.label, m.hostname) as name
+        from (${selectCounts(workspaceId, span, machines)}) as c join machines m on m.machine_id = c.machine_id
+        where m.workspace_id = ${workspaceId}::uuid and c.count > 0
+      ) as named
+    ) as ranked
+    where place <= ${sql.lit(limit)} or kind like 'unlisted\\_%'
+    order by hour desc, count desc, name, machine_id`.execute(trx);
+  return rows.map((row) => ({
+    ...{ machineId: row.machine_id, machine: row.name, kind: row.kind, count: Number(row.count) },
+    ...{ lastSeenAt: row.hour, machines: Number(row.machines), total: Number(row.total) },
+  }));
 }
 
 /**

@@ -174,21 +174,24 @@ export interface FleetStops {
   readonly shared: RunningTime[] | null;
 }
 
-/** SQL for the times between the runs of each machine in `runs`, within the period, as `findStoppedTimes()`. */
-const stopsOf = (runs: RawBuilder<unknown>, { from, to }: Span): RawBuilder<unknown> => sql`
+/** SQL for the runs in `runs`, each with the end of those of its machine before it. */
+const pairsOf = (runs: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  select machine_id, run_from, run_to, max(run_to) over (
+    partition by machine_id order by run_from rows between unbounded preceding and 1 preceding
+  ) as ended from ${runs} as runs`;
+
+/** SQL for the times between the runs of each machine in `pairs`, within the period, as `findStoppedTimes()`. */
+const stopsOf = (pairs: RawBuilder<unknown>, { from, to }: Span): RawBuilder<unknown> => sql`
   select machine_id, greatest(ended, ${formatInstant(from)}::timestamptz) as stop_from,
-    least(began, ${formatInstant(to)}::timestamptz) as stop_to
-  from (
-    select machine_id, run_from as began, max(run_to) over (
-      partition by machine_id order by run_from rows between unbounded preceding and 1 preceding
-    ) as ended from ${runs} as runs
-  ) as pairs
-  where began >= ended + ${MIN_STOP}
-    and began > ${formatInstant(from)}::timestamptz and ended < ${formatInstant(to)}::timestamptz`;
+    least(run_from, ${formatInstant(to)}::timestamptz) as stop_to
+  from ${pairs} as pairs
+  where run_from >= ended + ${MIN_STOP}
+    and run_from > ${formatInstant(from)}::timestamptz and ended < ${formatInstant(to)}::timestamptz`;
 
 /**
  * Reads when the daemons of machines did not run, with the latest times first, and when none of them ran. The running times are read
- * once. Only stops that can be among the latest get the name of their machine.
+ * once, and stored once with what the stops need: finding the stops in them again takes less than storing the stops too. Only stops that can be
+ * among the latest get the name of their machine.
  */
 export async function readStops(
   trx: ReadTransaction,
@@ -198,8 +201,8 @@ export async function readStops(
   machines: ValueFilter | null = null,
 ): Promise<FleetStops> {
   const { rows } = await sql<SharedRow & { times: string; total_ms: string; latest: LatestStop[] }>`
-    with runs as materialized (${runsOf(workspaceId, span, machines)}), ${sharedStopsOf(sql`runs`)},
-    stops as materialized (${stopsOf(sql`runs`, span)})
+    with pairs as materialized (${pairsOf(sql`(${runsOf(workspaceId, span, machines)})`)}), ${sharedStopsOf(sql`pairs`)},
+    stops as not materialized (${stopsOf(sql`pairs`, span)})
     select count(*) as times, coalesce((extract(epoch from sum(stop_to - stop_from)) * 1000)::bigint, 0) as total_ms, (
       select coalesce(json_agg(json_build_array(machine_id, name, stop_from_ms, stop_to_ms)), '[]') from (
         select s.machine_id, coalesce(m.label, m.hostname) as name,
@@ -231,7 +234,7 @@ export async function readLastStops(
 ): Promise<ReadonlyMap<string, RunningTime>> {
   if (machineIds.length === 0) return new Map();
   const { rows } = await sql<{ machine_id: string; stop_from: Millis; stop_to: Millis }>`
-    select distinct on (machine_id) machine_id, stop_from, stop_to from (${stopsOf(sql`(${runsOf(workspaceId, span)})`, span)}) as s
+    select distinct on (machine_id) machine_id, stop_from, stop_to from (${stopsOf(sql`(${pairsOf(sql`(${runsOf(workspaceId, span)})`)})`, span)}) as s
     where machine_id in (${sql.join(machineIds.map((id) => sql`${id}::uuid`))})
     order by machine_id, stop_from desc`.execute(trx);
   return new Map(

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
+import { sql } from "kysely";
 import { HOUR_MS } from "../../../core/values/time.ts";
 import { type CoverageAnswer, coverageSchema } from "../../../core/wire/coverage.ts";
 import { parseWire } from "../../../core/wire/parse.ts";
@@ -208,6 +209,35 @@ describeOnEngines("the page of coverage", (engine) => {
       rig.call("GET", `/v1/workspaces/${other.id}/usage?period=7d`, person.token),
     );
     assert.deepEqual(coverage, { metered: 5, seen: 5, permille: 1000, missing: [], unknown_machines: 1 });
+  });
+
+  it("lists the machines that missed calls of a kind last, with the sums of all", async () => {
+    const other = await rig.addWorkspace({ plan: "team" });
+    const person = await rig.personIn(other, "member");
+    for (let n = 1; n <= 12; n += 1) {
+      const id = rig.uuid();
+      await sql`insert into machines (workspace_id, machine_id, hostname, platform, daemon_version, created_at, user_id, coverage_at, queued_requests)
+        values (${other.id}::uuid, ${id}::uuid, ${`host-${n}.`}, 'linux', '1', ${at(-24)}::timestamptz, ${person.userId}, ${at(0)}::timestamptz, 0)`.execute(
+        rig.db,
+      );
+      await sql`insert into coverage_hours (workspace_id, hour, machine_id, as_of, metered, seen, counts)
+        values (${other.id}::uuid, ${at(-n)}::timestamptz, ${id}::uuid, ${at(0)}::timestamptz, 5, ${5 + n}::bigint,
+          ${JSON.stringify({ unknown_path: n, ...(n > 10 && { unlisted_openai: 1 }) })}::text::jsonb)`.execute(
+        rig.db,
+      );
+    }
+    const page = await read("/coverage?period=7d", person, other);
+    assert.match(page, /60 of 138 calls to providers were metered/);
+    const [, gaps = ""] = page.split("<summary>78 requests to unknown paths</summary>");
+    const [listed = ""] = gaps.split("</details>");
+    assert.deepEqual(
+      [...listed.matchAll(/<bdi>(host-\d+)\.<\/bdi>/g)].map(([, name]) => name),
+      Array.from({ length: 10 }, (_, n) => `host-${n + 1}`),
+    );
+    assert.match(listed, /2 more rows/);
+    const [tasks = ""] = page.split('<h2 id="tasks-title">').slice(1);
+    for (const host of ["host-11.", "host-12."])
+      assert.ok(tasks.includes(`<h3><bdi>${host}</bdi></h3>`), host);
   });
 
   it("is also a file: the calls by time as CSV, and the answer of the API as JSON", async () => {
