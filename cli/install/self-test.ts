@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { Agent, createServer, request, type Server } from "node:http";
 import { connect as connectTcp } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { SELF_TEST_PROJECT } from "../../core/privacy/policy/upload-policy.ts";
 import type { StoredRequest } from "../../daemon/store/port/records.ts";
+import type { Store } from "../../daemon/store/port/store.ts";
 import { withStore } from "../home/open-store.ts";
 
 /** Default time limit of a self-test, in milliseconds. */
@@ -15,8 +17,11 @@ const LOCAL_PROVIDER_PORT = 11_434;
 
 const LOCAL_HOST = "127.0.0.1";
 
-/** The project and the model of the test call. */
-const SELF_TEST_NAME = "meter-self-test";
+/** The model of the test call. */
+const SELF_TEST_MODEL = "meter-self-test";
+
+/** How many test calls are deleted at once. There is one, unless earlier tests ended before their records were stored. */
+const MAX_TEST_CALLS = 1_000;
 
 /** The result of the self-test. */
 export type SelfTest =
@@ -49,7 +54,7 @@ export interface SelfTestTarget {
 }
 
 const testResponse = JSON.stringify({
-  model: SELF_TEST_NAME,
+  model: SELF_TEST_MODEL,
   created_at: "2026-01-01T00:00:00Z",
   message: { role: "assistant", content: "ok" },
   done: true,
@@ -81,12 +86,12 @@ function callThroughProxy(
   timeoutMs: number,
 ): Promise<number> {
   const body =
-    method === "POST" ? JSON.stringify({ model: SELF_TEST_NAME, stream: false, messages: [] }) : "";
+    method === "POST" ? JSON.stringify({ model: SELF_TEST_MODEL, stream: false, messages: [] }) : "";
   const login =
     proxyPassword === null
       ? {}
       : {
-          "proxy-authorization": `Basic ${Buffer.from(`${SELF_TEST_NAME}:${proxyPassword}`).toString("base64")}`,
+          "proxy-authorization": `Basic ${Buffer.from(`${SELF_TEST_PROJECT}:${proxyPassword}`).toString("base64")}`,
         };
   return new Promise((resolve, reject) => {
     const call = request(
@@ -99,7 +104,7 @@ function callThroughProxy(
         timeout: timeoutMs,
         headers: {
           host: `127.0.0.1:${LOCAL_PROVIDER_PORT}`,
-          "x-meter-project": SELF_TEST_NAME,
+          "x-meter-project": SELF_TEST_PROJECT,
           ...login,
           ...(method === "POST" && {
             "content-type": "application/json",
@@ -203,6 +208,26 @@ async function testCounting(target: SelfTestTarget, deadline: Deadline): Promise
     : { ok: false, why: "A call through the proxy was not counted." };
 }
 
+/** Returns the stored test calls, also those of earlier tests that ended before the record was stored. */
+async function readTestCalls({ records }: Pick<Store, "records">): Promise<readonly StoredRequest[]> {
+  const query = { project: SELF_TEST_PROJECT, model: SELF_TEST_MODEL, from: null, to: null };
+  return (await records.list({ ...query, beforeSeq: null, limit: MAX_TEST_CALLS }, async () => {})).requests;
+}
+
+/** Deletes test calls, and their part of the coverage: they are not the user's calls. */
+function deleteTestCalls(
+  { deletion, coverage }: Pick<Store, "deletion" | "coverage">,
+  calls: readonly StoredRequest[],
+): void {
+  deletion.deleteRequests(calls.map(({ requestId }) => requestId));
+  coverage.add(
+    calls.map(({ requestedAt: at, blockedBy }) => ({
+      ...{ at, host: LOCAL_HOST, count: -1 },
+      kind: blockedBy === null ? "metered" : "blocked",
+    })),
+  );
+}
+
 /** The status of a call of Ollama's API that a budget refused. */
 const REFUSED_STATUS = 400;
 
@@ -214,24 +239,18 @@ async function testMetering(target: SelfTestTarget, deadline: Deadline): Promise
   const unexpected = { ok: false, why: `The proxy answered a call with ${status} instead of 200.` } as const;
   if (status !== 200 && status !== REFUSED_STATUS) return unexpected;
   const isRefused = status === REFUSED_STATUS;
-  const isExpected = ({ model, tokens, blockedBy }: StoredRequest) =>
-    model === SELF_TEST_NAME &&
+  const isExpected = ({ requestedAt, tokens, blockedBy }: StoredRequest) =>
+    requestedAt >= startedAt &&
     (isRefused ? blockedBy !== null : tokens.promptTokens === 3 && tokens.completionTokens === 2);
   let found: readonly StoredRequest[] = [];
   const stored = await poll(async () => {
-    found = await withStore(home, { readOnly: true }, async (store) =>
-      store.records.read({ from: startedAt, to: null, afterSeq: 0, limit: 10_000 }).filter(isExpected),
-    );
-    return found.length > 0;
+    found = await withStore(home, { readOnly: true }, readTestCalls);
+    return found.some(isExpected);
   }, deadline);
+  if (found.length > 0)
+    await withStore(home, { readOnly: false }, async (store) => deleteTestCalls(store, found));
   if (!stored)
     return isRefused ? unexpected : { ok: false, why: "A call through the proxy was not metered." };
-  await withStore(home, { readOnly: false }, async (store) => {
-    store.deletion.deleteRequests(found.map(({ requestId }) => requestId));
-    // The test call is not one of the user's calls.
-    const kind = isRefused ? "blocked" : "metered";
-    store.coverage.add(found.map(({ requestedAt: at }) => ({ at, host: LOCAL_HOST, kind, count: -1 })));
-  });
   return { ok: true, how: isRefused ? "refused" : "metered" };
 }
 
@@ -255,7 +274,7 @@ export async function checkInterception(
   const login =
     proxyPassword === null
       ? ""
-      : `Proxy-Authorization: Basic ${Buffer.from(`${SELF_TEST_NAME}:${proxyPassword}`).toString("base64")}\r\n`;
+      : `Proxy-Authorization: Basic ${Buffer.from(`${SELF_TEST_PROJECT}:${proxyPassword}`).toString("base64")}\r\n`;
   const socket = connectTcp(proxyPort, proxyHost);
   // Not a socket timeout: a peer that sends single bytes would never reach it.
   const timer = setTimeout(() => socket.destroy(), timeoutMs);

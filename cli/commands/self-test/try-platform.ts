@@ -7,6 +7,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { createProgramRunner } from "../../../adapters/installer/run-program.ts";
 import { createCallerLookup } from "../../../adapters/process-table/caller-lookup.ts";
+import { SELF_TEST_PROJECT } from "../../../core/privacy/policy/upload-policy.ts";
 import { endProcess, startDaemonOf } from "../../daemon/start-daemon.ts";
 import { prepareHome } from "../../home/prepare-home.ts";
 import { selfTest } from "../../install/self-test.ts";
@@ -21,9 +22,6 @@ export interface StepResult {
   readonly detail: string;
   readonly ms: number;
 }
-
-/** The project in the environment of the test program. */
-const TEST_PROJECT = "meter-self-test";
 
 type Outcome = Omit<StepResult, "step" | "ms">;
 
@@ -83,7 +81,7 @@ async function tryLookup(home: string): Promise<Outcome> {
   const { port } = server.address() as AddressInfo;
   const child = spawn(process.execPath, ["-e", `require("node:net").connect(${port}, "127.0.0.1")`], {
     cwd: folder,
-    env: { ...process.env, METER_PROJECT: TEST_PROJECT },
+    env: { ...process.env, METER_PROJECT: SELF_TEST_PROJECT },
     stdio: "ignore",
   });
   const lookup = createCallerLookup();
@@ -98,7 +96,7 @@ async function tryLookup(home: string): Promise<Outcome> {
       "its name": facts.processName !== null,
       "its arguments": facts.commandLines[0]?.some((word) => word.includes("node:net")) === true,
       "its folder": facts.cwd === folder,
-      "its environment": facts.environmentProject === TEST_PROJECT,
+      "its environment": facts.environmentProject === SELF_TEST_PROJECT,
     };
     const missing = Object.entries(known).flatMap(([what, isKnown]) => (isKnown ? [] : [what]));
     const detail = missing.length === 0 ? "with all its facts" : `without ${missing.join(", ")}`;

@@ -10,6 +10,9 @@ export const UPLOAD_PRESETS = ["minimal", "standard", "full"] as const satisfies
 /** The default of `[cloud.upload] preset`. Source: docs/specification.md#configuration-keys. */
 export const UPLOAD_PRESET_DEFAULT: UploadPreset = "standard";
 
+/** The project of the calls that self-tests make. It is always local-only. */
+export const SELF_TEST_PROJECT = "meter-self-test";
+
 /** A field of the outgoing record. */
 export type UploadField = keyof MetadataRecord;
 
@@ -83,6 +86,7 @@ export function isOverridableField(name: string): boolean {
 
 /** Whether a project's metadata and bodies stay on this machine. */
 export function isLocalOnly(project: string, policy: UploadPolicy): boolean {
+  if (project === SELF_TEST_PROJECT) return true;
   return Object.hasOwn(policy.perProject, project) && policy.perProject[project] === false;
 }
 

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { after, before, describe, it } from "node:test";
+import { withStore } from "../../../cli/home/open-store.ts";
 import { selfTest } from "../../../cli/install/self-test.ts";
+import { SELF_TEST_PROJECT } from "../../../core/privacy/policy/upload-policy.ts";
+import { sampleRecord } from "../../daemon/store/sample-records.rig.ts";
 import {
   createHome,
   type MeterProcess,
@@ -47,6 +50,31 @@ describe("selfTest()", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
       ollama.closeAllConnections();
       ollama.close();
     }
+  });
+
+  it("deletes the records of earlier tests that ended too early, and no other record", async () => {
+    const { home, proxyPort } = meter;
+    const at = Date.now() - 86_400_000;
+    const earlier = { project: SELF_TEST_PROJECT, requestedAt: at };
+    await withStore(home, { readOnly: false }, async ({ records, coverage }) => {
+      records.insert([
+        sampleRecord({ ...earlier, model: "meter-self-test" }),
+        sampleRecord({ ...earlier, model: "gpt-5" }),
+      ]);
+      coverage.add([{ at, host: "127.0.0.1", kind: "metered", count: 1 }]);
+    });
+    // Ollama's port may be in use by another test.
+    await waitFor("a metered call", async () => {
+      const test = await selfTest({ home, proxyPort, proxyPassword: null });
+      assert.equal(test.ok, true);
+      return test.ok && test.how === "metered";
+    });
+    assert.deepEqual(
+      (await meter.rows()).map(({ model }) => model),
+      ["gpt-5"],
+    );
+    assert.equal(await meter.counted("metered"), 0);
+    await withStore(home, { readOnly: false }, async ({ deletion }) => deletion.deleteSome(null));
   });
 
   it("passes if a used-up budget refuses its call, and leaves no record of it", async () => {

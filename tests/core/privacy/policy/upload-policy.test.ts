@@ -6,6 +6,7 @@ import {
   isLocalOnly,
   isMachineFieldSent,
   isOverridableField,
+  SELF_TEST_PROJECT,
   sentFields,
   UPLOAD_FIELDS,
   UPLOAD_PRESET_DEFAULT,
@@ -162,6 +163,7 @@ describe("isLocalOnly()", () => {
     ["open", false],
     ["other", false],
     ["constructor", false],
+    [SELF_TEST_PROJECT, true],
   ] as const) {
     it(`returns ${local} for ${project}`, () => assert.equal(isLocalOnly(project, policy), local));
   }
