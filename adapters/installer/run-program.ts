@@ -1,9 +1,12 @@
 import { execFile } from "node:child_process";
 import process from "node:process";
 
-/** The result of running a program. `code` is null if it could not be run. */
+/** The result of running a program. */
 interface ProgramResult {
+  /** Null if it could not be run, or was killed. */
   readonly code: number | null;
+  /** Whether it was killed because it exceeded its time limit. */
+  readonly isTimedOut: boolean;
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -37,7 +40,13 @@ export function createProgramRunner(
         },
         (error, stdout, stderr) => {
           const code = error === null ? 0 : typeof error.code === "number" ? error.code : null;
-          resolve({ code, stdout, stderr: stderr === "" && code === null ? String(error?.message) : stderr });
+          resolve({
+            code,
+            // A program that printed too much is killed too, with a code of Node's.
+            isTimedOut: error?.killed === true && typeof error.code !== "string",
+            stdout,
+            stderr: stderr === "" && code === null ? String(error?.message) : stderr,
+          });
         },
       ).stdin?.end();
     });

@@ -84,8 +84,8 @@ const url = `https://${TLS_TEST_HOST}/`;
 /** Clients that can make one call without a login, with the arguments for it. */
 const callers: readonly (readonly [name: string, words: readonly string[]])[] = [
   ["node", ["-e", `fetch("${url}").then((r) => r.arrayBuffer(), () => process.exit(1))`]],
-  ["python3", ["-c", `import urllib.request; urllib.request.urlopen("${url}", timeout=4)`]],
-  ["curl", ["-sS", "--max-time", "4", "-o", "-", url]],
+  ["python3", ["-c", `import urllib.request; urllib.request.urlopen("${url}")`]],
+  ["curl", ["-sS", "-o", "-", url]],
 ];
 
 /** Clients whose calls need a login, with their trust variables. One of these must be set. */
@@ -135,10 +135,13 @@ async function probeCaller(
   if (path === null || versionText === null) return null;
   const { port, seen, server } = await startTestProxy(authority);
   try {
-    const { stderr } = await createProgramRunner(withTestProxy(env, proxyPort, port))([path, ...words], {
-      timeoutMs: CALL_TIMEOUT_MS,
-    });
-    const [outcome, why] = judgeCaller(name, versionText, { seen, stderr, env });
+    const { stderr, isTimedOut } = await createProgramRunner(withTestProxy(env, proxyPort, port))(
+      [path, ...words],
+      {
+        timeoutMs: CALL_TIMEOUT_MS,
+      },
+    );
+    const [outcome, why] = judgeCaller(name, versionText, { seen, stderr, isTimedOut, env });
     return { name, version: versionIn(versionText), outcome, why };
   } finally {
     server.close();
@@ -149,12 +152,23 @@ async function probeCaller(
 function judgeCaller(
   name: string,
   versionText: string,
-  { seen, stderr, env }: { readonly seen: Seen; readonly stderr: string; readonly env: Environment },
+  {
+    seen,
+    stderr,
+    isTimedOut,
+    env,
+  }: {
+    readonly seen: Seen;
+    readonly stderr: string;
+    readonly isTimedOut: boolean;
+    readonly env: Environment;
+  },
 ): [outcome: ClientOutcome, why: string | null] {
   if (seen.trusted) return ["metered", null];
-  if (seen.connected) return ["distrusts", errorLineIn(stderr)];
-  const ignoresProxy = knownToIgnoreProxy(name, versionText);
+  const ignoresProxy = seen.connected ? null : knownToIgnoreProxy(name, versionText);
   if (ignoresProxy !== null) return ["outdated", ignoresProxy];
+  if (isTimedOut) return ["timed_out", null];
+  if (seen.connected) return ["distrusts", errorLineIn(stderr)];
   const isUnset = name === "node" && env.NODE_USE_ENV_PROXY !== "1";
   return ["bypasses", isUnset ? "NODE_USE_ENV_PROXY=1 is not set" : null];
 }

@@ -59,6 +59,7 @@ const clientMessages: Readonly<Record<ClientOutcome, string>> = {
   bypasses: "bypasses the proxy, so its calls are not metered",
   outdated: "cannot use a proxy, so its calls are not metered",
   distrusts: "rejects the meter's certificate, so its calls fail",
+  timed_out: "did not finish its test call in time, so it is unknown whether its calls are metered",
   expected: "has the variables that it needs (not run, because that requires a login)",
   lacks_variables: "lacks variables that it needs",
 };
@@ -67,9 +68,10 @@ const clientMessages: Readonly<Record<ClientOutcome, string>> = {
 export function checkClients({ clients, shell, install }: DoctorFacts): Finding[] {
   const where = shell.proxy === "meter" ? "from this shell" : "under meter run";
   return clients.map(({ name, version, outcome, why }) => {
-    const level = outcome === "metered" || outcome === "expected" ? ok : inconsistent;
+    const isOk = outcome === "metered" || outcome === "expected";
+    const level = isOk ? ok : outcome === "timed_out" ? note : inconsistent;
     const title = version === null ? name : `${name} ${version}`;
-    const lacksVariables = level !== ok && outcome !== "outdated" && shell.proxy === "meter";
+    const lacksVariables = level === inconsistent && outcome !== "outdated" && shell.proxy === "meter";
     return level(
       "client",
       `${title}, ${where}: ${clientMessages[outcome]}${why === null ? "" : `: ${why}`}`,

@@ -11,6 +11,8 @@ export type ClientOutcome =
   | "outdated"
   /** The call used the proxy and rejected the certificate. */
   | "distrusts"
+  /** The call did not end in time, so it shows nothing. */
+  | "timed_out"
   /** Not run, because it would need a login. It has the variables that it needs. */
   | "expected"
   /** Not run, and it lacks variables that it needs. */

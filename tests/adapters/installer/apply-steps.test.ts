@@ -285,7 +285,7 @@ describe("session variables", () => {
     const answer: typeof run = async (words) => {
       await run(words);
       const [program, verb] = words;
-      const ok = (stdout = "") => ({ code: 0, stdout, stderr: "" });
+      const ok = (stdout = "") => ({ code: 0, isTimedOut: false, stdout, stderr: "" });
       if (program === "launchctl" && verb === "getenv")
         return ok(values.has(words[2]!) ? `${values.get(words[2]!)}\n` : "");
       if (program === "launchctl" && verb === "setenv") values.set(words[2]!, words[3]!);
@@ -295,7 +295,7 @@ describe("session variables", () => {
       if (program === "reg" && verb === "query") {
         const value = values.get(words[4]!);
         if (value === undefined)
-          return { code: 1, stdout: "", stderr: "ERROR: The system was unable to find" };
+          return { code: 1, isTimedOut: false, stdout: "", stderr: "ERROR: The system was unable to find" };
         return ok(`\r\nHKEY_CURRENT_USER\\Environment\r\n    ${words[4]}    REG_SZ    ${value}\r\n\r\n`);
       }
       return ok();

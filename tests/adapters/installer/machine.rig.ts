@@ -35,7 +35,7 @@ export function recordedCommands(
     run: async (words) => {
       const line = words.join(" ");
       ran.push(line);
-      return { code: 0, stdout: "", stderr: "", ...answers[line] };
+      return { code: 0, isTimedOut: false, stdout: "", stderr: "", ...answers[line] };
     },
   };
 }

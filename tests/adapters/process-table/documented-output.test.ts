@@ -186,7 +186,7 @@ describe("output of ioreg, reg and launchctl", () => {
 
   it("have a variable's value, also an expanded one with spaces, and null if there is none", async () => {
     const read = (stdout: string, code = 0, scope: "registry" | "launchd" = "registry") =>
-      readVariable(async () => ({ code, stdout, stderr: "" }), scope, "HTTPS_PROXY");
+      readVariable(async () => ({ code, isTimedOut: false, stdout, stderr: "" }), scope, "HTTPS_PROXY");
     const key = "\nHKEY_CURRENT_USER\\Environment\n    HTTPS_PROXY    ";
     assert.equal(await read(windows(`${key}REG_SZ    http://u:p w@corp:3128\n\n`)), "http://u:p w@corp:3128");
     assert.equal(await read(windows(`${key}REG_EXPAND_SZ    %CORP%\n\n`)), "%CORP%");

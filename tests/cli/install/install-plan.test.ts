@@ -42,7 +42,7 @@ describe("makeInstallPlan()", { skip: process.platform !== "linux" && "a Linux m
       { HOME: home, PATH: join(home, "bin") },
       { apps: false, create },
       earlier,
-      async () => ({ code: 1, stdout: "", stderr: "" }),
+      async () => ({ code: 1, isTimedOut: false, stdout: "", stderr: "" }),
       async () => listed,
     );
   it("sets the status line of Claude Code if asked to, and again if an earlier run did", async () => {
@@ -52,7 +52,7 @@ describe("makeInstallPlan()", { skip: process.platform !== "linux" && "a Linux m
         { HOME: home, PATH: join(home, "bin"), ...env },
         { apps: false, create: true, statusline },
         earlier,
-        async () => ({ code: 1, stdout: "", stderr: "" }),
+        async () => ({ code: 1, isTimedOut: false, stdout: "", stderr: "" }),
         async () => null,
       );
     const memberOf = ({ steps }: InstallPlan) => steps.find(({ step }) => step.kind === "member")?.step;

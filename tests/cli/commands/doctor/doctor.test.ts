@@ -100,6 +100,20 @@ describe("meter doctor", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
     assert.equal(excepted.verdict, "INCONSISTENT");
   });
 
+  it("draws no conclusion from a client that does not finish in time", async () => {
+    const program = `if (process.argv[2] === "--version") console.log("curl 8.1.2"); else setInterval(() => {}, 1e9);`;
+    writeFileSync(join(bin, "curl"), `#!${process.execPath}\n${program}\n`, { mode: 0o755 });
+    const curl = of((await ask()).findings, "client").find(({ says }) => says.startsWith("curl"));
+    rmSync(join(bin, "curl"));
+    assert.deepEqual(
+      [curl?.level, curl?.says],
+      [
+        "note",
+        "curl 8.1.2, under meter run: did not finish its test call in time, so it is unknown whether its calls are metered",
+      ],
+    );
+  });
+
   it("judges an agent by its variables, without running it", async () => {
     writeFileSync(join(bin, "codex"), "#!/bin/sh\necho codex-cli 1.2.3\n", { mode: 0o755 });
     const run = async () => of((await ask()).findings, "client").find(({ says }) => says.startsWith("codex"));

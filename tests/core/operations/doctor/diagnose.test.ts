@@ -574,6 +574,13 @@ describe("diagnose()", () => {
       null,
     ],
     [
+      "a client that is too slow",
+      { clients: [{ name: "curl", version: null, outcome: "timed_out", why: null }] as never },
+      "HEALTHY",
+      /^curl, from this shell: did not finish its test call in time/,
+      null,
+    ],
+    [
       "an agent without variables",
       {
         clients: [{ name: "codex", version: null, outcome: "lacks_variables", why: "HTTPS_PROXY" }] as never,
