@@ -14,7 +14,8 @@ export interface GitSelection {
 
 /** Where a command runs. */
 interface Place {
-  readonly cwd: string;
+  /** Null if it was deleted. */
+  readonly cwd: string | null;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -60,6 +61,7 @@ const describe = ({ branch, commit, pullRequest }: GitSelection["filters"]): str
       : `branch ${branch}`;
 
 async function readRepository({ cwd, env }: Place): Promise<GitState | null> {
+  if (cwd === null) return null;
   const files = createProjectFiles();
   const { gitFolder, gitRemote } = await files.find(cwd);
   const checkout = gitFolder === null ? null : await files.checkout(gitFolder);

@@ -6,7 +6,14 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import { createProjectFolder } from "../simulation/mod.ts";
-import { meterWords, onNodeOnly, plainEnvironment, SUITE_TIMEOUT_MS, waitFor } from "./meter-process.rig.ts";
+import {
+  meterWords,
+  onNodeOnly,
+  plainEnvironment,
+  runProgram,
+  SUITE_TIMEOUT_MS,
+  waitFor,
+} from "./meter-process.rig.ts";
 import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
 /** Makes one call and keeps its connection open until its standard input ends. */
@@ -183,6 +190,22 @@ describe("the project of a call, for real processes", {
     // The origins are in the database only.
     const log = JSON.stringify(rig.meter.log());
     assert.ok(!log.includes(plain) && !log.includes("github.com/acme") && !log.includes("secret"));
+  });
+
+  it("is unknown in a deleted working directory, where meter run runs the program all the same", async () => {
+    const cwd = mkdtempSync(join(tmpdir(), "deleted-"));
+    const inDeleted = (...words: string[]) =>
+      runProgram(["sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", ...meterWords, ...words], {
+        cwd,
+        env: { METER_HOME: rig.meter.home },
+      });
+    const run = await inDeleted("run", "--", "printenv", "HTTPS_PROXY");
+    assert.deepEqual([run.code, run.stderr], [0, ""]);
+    assert.match(run.stdout, /^http:\/\/\.~f/);
+    mkdirSync(cwd);
+    const cost = await inDeleted("cost");
+    assert.deepEqual([cost.code, cost.stdout], [2, ""]);
+    assert.match(cost.stderr, /^meter: The working directory is in no Git repository\./);
   });
 
   it("comes with the branch, the commit, the remote and the pull request", async () => {

@@ -1,4 +1,3 @@
-import process from "node:process";
 import { describeSplit, splitJson } from "../../../core/pricing/cost-split.ts";
 import { formatFixedUsd } from "../../../core/pricing/money.ts";
 import { sumRows } from "../../../daemon/store/report-rows.ts";
@@ -6,6 +5,7 @@ import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import type { GitOptions } from "../../program/git-filters.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
+import { findWorkingDirectory } from "../../program/working-directory.ts";
 import { selectByGit } from "../../records/git-selection.ts";
 import { caveats, countRequests } from "../../render/git-cost.ts";
 
@@ -18,7 +18,7 @@ export interface CostOptions extends GitOptions, PeriodOptions {
 /** Shows what a branch, a commit or a pull request cost. */
 export async function printCost(context: CommandContext, options: CostOptions): Promise<void> {
   const { home, env } = context;
-  const { filters, text } = await selectByGit(options, { cwd: process.cwd(), env }, "branch");
+  const { filters, text } = await selectByGit(options, { cwd: findWorkingDirectory(), env }, "branch");
   const period = readPeriod(options, Date.now(), options.utc);
   const { total, fromLogs } = await withStore(home, { readOnly: true }, async ({ reports }) => ({
     total: sumRows(await reports.read({ ...period, ...filters, by: "total" })),

@@ -5,6 +5,7 @@ import { formatRunUser } from "../../../core/metering/attribution/run-label.ts";
 import { normaliseSlug } from "../../../core/values/slug/normalise-slug.ts";
 import { readConfigOrDefaults } from "../../home/read-config.ts";
 import type { CommandContext } from "../../program/command-context.ts";
+import { findWorkingDirectory } from "../../program/working-directory.ts";
 
 /** Returns the project of a folder with this name as the daemon attributes its calls; null if the daemon does not tell. */
 type RequestProject = (folder: {
@@ -53,7 +54,7 @@ async function findFolderProject(
   const { attributeCall } = await import("../../../core/metering/attribution/attribute-call.ts");
   const { DEFAULT_PROJECT } = await import("../../../core/metering/attribution/default-project.ts");
   const { createProjectFiles } = await import("../../../adapters/files/project-files.ts");
-  const cwd = process.cwd();
+  const cwd = findWorkingDirectory();
   const facts = {
     headerProject: null,
     proxyUser: null,
@@ -64,7 +65,7 @@ async function findFolderProject(
       environmentProject: context.env.METER_PROJECT ?? null,
       cwd,
     },
-    folders: await createProjectFiles().find(cwd),
+    folders: cwd === null ? null : await createProjectFiles().find(cwd),
   };
   const rules = { defaultProject: DEFAULT_PROJECT, autoClassifyUnknownProcesses, isSecret: () => false };
   const { project: name, tier, origin } = attributeCall(facts, rules);
