@@ -26,7 +26,7 @@ const verdictLabels: Readonly<Record<VarianceVerdict, string>> = {
 const causeLabels: Readonly<Record<VarianceCause["kind"], string>> = {
   pending: "pending",
   quarantined: "in quarantine",
-  local_only: "in local-only projects",
+  local_only: "kept on this machine",
   missing_in_cloud: "missing in the cloud",
   missing_here: "missing here",
   contents_differ: "with different contents",

@@ -86,7 +86,7 @@ describe("renderReconciliation()", () => {
     assert.equal(row("2026-11-18"), undefined, "a day that agrees is left out");
     assert.match(row("2026-11-19") ?? "", /\+\$2\.0+ +investigate +1 recomputed or reassigned after/);
     assert.match(row("  anthropic recomputed") ?? "", /^ {2}anthropic recomputed$/);
-    assert.match(row("2026-11-20") ?? "", / 0 +good +3 pending, 1 in quarantine, 4 in local-only projects$/);
+    assert.match(row("2026-11-20") ?? "", / 0 +good +3 pending, 1 in quarantine, 4 kept on this machine$/);
     assert.match(row("2026-11-21") ?? "", /\+\$1\.0+ +investigate +1 missing here$/);
     assert.match(
       verdictOf(text) ?? "",
