@@ -9,7 +9,7 @@ import {
 import { programOfUserAgent } from "../../core/metering/attribution/program-name.ts";
 import { readBillingMode } from "../../core/metering/billing/billing-mode.ts";
 import { readCredentialKind } from "../../core/metering/billing/credential.ts";
-import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
+import { headerValue, pathOf, type RequestHead } from "../../core/metering/exchange/head.ts";
 import { readCallIdentity } from "../../core/metering/sessions/call-identity.ts";
 import type { SessionTracker } from "../../core/metering/sessions/session-tracker.ts";
 import { createRequestFactsReader } from "../../core/metering/usage/read-request.ts";
@@ -57,7 +57,7 @@ export function matchRoute(
   { host, port }: CallQuestion,
   { method, target }: RequestHead,
 ): MeteredRoute | null {
-  const route = registry.match({ host, port, method, path: target });
+  const route = registry.match({ host, port, method, path: pathOf(target) });
   return route.kind === "metered" && mayCost(route) ? route : null;
 }
 

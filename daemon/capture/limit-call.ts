@@ -1,4 +1,9 @@
-import { headerValue, type RequestHead, type ResponseHead } from "../../core/metering/exchange/head.ts";
+import {
+  headerValue,
+  pathOf,
+  type RequestHead,
+  type ResponseHead,
+} from "../../core/metering/exchange/head.ts";
 import { findLimitAnswer, type ReadLimitAnswer } from "../../core/metering/limits/answer-limits.ts";
 import { type BodyDecoder, createBodyDecoder } from "./body-decoder.ts";
 import type { MeteredCall } from "./metered-call.ts";
@@ -17,7 +22,7 @@ export function createLimitCall(
   provider: string,
   request: RequestHead,
 ): MeteredCall | null {
-  const path = request.target.split("?", 1)[0] as string;
+  const path = pathOf(request.target);
   const read = ports.limits === undefined ? null : findLimitAnswer(provider, request.method, path);
   return read === null ? null : createAnswerCall(ports, provider, request, read);
 }

@@ -1,6 +1,6 @@
 import { methodTemplate, pathTemplate } from "../../core/metering/coverage/path-template.ts";
 import { createExchangeReader, type ExchangeReader } from "../../core/metering/exchange/exchange-reader.ts";
-import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
+import { headerValue, pathOf, type RequestHead } from "../../core/metering/exchange/head.ts";
 import type { CallStart } from "./call-start.ts";
 import { createLimitCall } from "./limit-call.ts";
 import { createMeteredCall, type MeteredCall } from "./metered-call.ts";
@@ -127,7 +127,7 @@ function onRequestHead(
   connection.blockedBy = null;
   connection.inProgress += 1;
   connection.wasUsed = true;
-  const path = head.target.split("?", 1)[0] as string;
+  const path = pathOf(head.target);
   const { host, port } = facts;
   const route = recording.ports.registry.match({ host, port, method: head.method, path });
   // No record will follow.

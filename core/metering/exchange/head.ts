@@ -31,6 +31,15 @@ export function headerValue(headers: HeaderList, lowerCaseName: string): string 
   return null;
 }
 
+/** The scheme and host of an absolute target. */
+const ORIGIN = /^https?:\/\/[^/?]*/i;
+
+/** Returns a target's path without its query. Servers also accept a target in absolute form: `https://host/path`. */
+export function pathOf(target: string): string {
+  const [path] = (target.startsWith("/") ? target : target.replace(ORIGIN, "")).split("?", 1);
+  return path || "/";
+}
+
 /**
  * Returns the index after the empty line that ends the head starting at `start`, or -1. An empty line made of bare line
  * feeds also counts, so that the strict reader rejects it at once instead of waiting for more. `from` is the last byte seen

@@ -123,6 +123,11 @@ describe("createHeldCalls()", () => {
     assert.deepEqual([answer.kind === "refuse" && answer.budget, inFlight()], ["team", []]);
   });
 
+  it("refuses a call whose target has the absolute form", async () => {
+    const { decide } = open(budgetOf({ limit: 0n }));
+    assert.equal((await decide(ask({}, "https://localhost/v1/messages?beta=true"))).kind, "refuse");
+  });
+
   it("never refuses what costs nothing", async () => {
     const { decide, inFlight } = open(budgetOf({ limit: 0n }));
     for (const path of ["/v1/messages/count_tokens", "/v1/messages/batches", "/unknown"])

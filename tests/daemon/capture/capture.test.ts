@@ -819,6 +819,12 @@ describe("unlisted hosts", () => {
 });
 
 describe("unmetered traffic", () => {
+  it("does not include a call whose target has the absolute form", async () => {
+    const rig = createCaptureRig();
+    await call(rig, { host, path: `https://${host}/v1/messages`, body: {} }, { body: "{}" });
+    assert.deepEqual([rig.records.length, rig.counts.unknown_path], [1, undefined]);
+  });
+
   it("counts calls without usage and unknown calls, without records", async () => {
     const rig = createCaptureRig();
     const ask = (target: string, method = "POST") =>

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import {
   findHeadEnd,
   headerValue,
+  pathOf,
   readRequestHead,
   readResponseHead,
 } from "../../../../core/metering/exchange/head.ts";
@@ -161,4 +162,20 @@ describe("headerValue()", () => {
     assert.equal(headerValue(headers, "content-type"), "a");
     assert.equal(headerValue(headers, "x-two"), null);
   });
+});
+
+describe("pathOf()", () => {
+  const targets = [
+    ["/v1/messages", "/v1/messages"],
+    ["/v1/messages?beta=true", "/v1/messages"],
+    ["/a?to=https://b.test/c", "/a"],
+    ["https://api.test/v1/messages?beta=true", "/v1/messages"],
+    ["HTTP://api.test:8080/v1", "/v1"],
+    ["https://api.test", "/"],
+    ["https://api.test?a=/b", "/"],
+    ["*", "*"],
+  ] as const;
+  for (const [target, path] of targets) {
+    it(`returns ${path} for ${target}`, () => assert.equal(pathOf(target), path));
+  }
 });
