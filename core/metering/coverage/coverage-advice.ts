@@ -24,7 +24,7 @@ const advice: Readonly<Partial<Record<CoverageKind, CoverageAdvice>>> = {
   },
   tunnelled_sni_mismatch: {
     meaning:
-      "The client named one host to the proxy and another in TLS. The calls worked and are in no total.",
+      "The client named one host to the proxy, and another or none in TLS. The calls worked and are in no total.",
     fix: "Set the provider's own host as the client's base URL, or use the gateway.",
     ...noCommand,
   },

@@ -9,8 +9,8 @@ const descriptions: Readonly<Partial<Record<CoverageKind, readonly [one: string,
     "connections whose client speaks only HTTP/2",
   ],
   tunnelled_sni_mismatch: [
-    "connection whose TLS server name differs from its target",
-    "connections whose TLS server name differs from their target",
+    "connection whose TLS server name is missing or differs from its target",
+    "connections whose TLS server name is missing or differs from their target",
   ],
   tunnelled_not_tls: ["connection that is not TLS", "connections that are not TLS"],
   tunnelled_no_certificate: [
