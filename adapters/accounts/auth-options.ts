@@ -3,9 +3,10 @@ import { APIError, createAuthMiddleware } from "better-auth/api";
 import { bearer } from "better-auth/plugins/bearer";
 import { genericOAuth } from "better-auth/plugins/generic-oauth";
 import type { Kysely } from "kysely";
+import * as v from "valibot";
 import type { SendMail } from "../../core/ports/mail.ts";
 import type { SignUpPolicy } from "../../core/ports/sign-up-policy.ts";
-import { countCharacters, isStorableText } from "../../core/wire/characters.ts";
+import { GIVEN_NAME_MAX, givenName } from "../../core/wire/people.ts";
 import type { AccountsSchema } from "./accounts-database.ts";
 import { encryptInvitation, readApplicant, readInvitation } from "./sign-up-invitation.ts";
 
@@ -47,9 +48,6 @@ const SESSION_SECONDS = 7 * 86_400;
 export const PASSWORD_MIN = 12;
 export const PASSWORD_MAX = 128;
 
-/** Longest name of a person, in characters: the same as for a workspace. */
-const NAME_MAX = 100;
-
 /**
  * Decision: a provider must have verified the address of a new account. Otherwise an attacker could create an account with
  * someone else's address, wait until the owner signs in by email or another provider, and keep access.
@@ -60,7 +58,10 @@ const emailNotVerified = () => new APIError("FORBIDDEN", { message: "email not v
 const MAX_OPEN_RESETS = 3;
 
 const nameRefused = () =>
-  new APIError("BAD_REQUEST", { code: "NAME_REFUSED", message: `A name has 1 to ${NAME_MAX} characters.` });
+  new APIError("BAD_REQUEST", {
+    code: "NAME_REFUSED",
+    message: `A name has 1 to ${GIVEN_NAME_MAX} characters, in one line.`,
+  });
 
 const signUpClosed = () =>
   new APIError("FORBIDDEN", { code: "SIGN_UP_CLOSED", message: "Accounts are by invitation here." });
@@ -264,9 +265,8 @@ function credentialHooks(parts: AuthParts): NonNullable<DatabaseHooks["account"]
 
 /** Returns the trimmed name, or null if it is missing or invalid. */
 function personName(value: unknown): string | null {
-  if (typeof value !== "string" || !isStorableText(value)) return null;
-  const trimmed = value.trim();
-  return trimmed === "" || countCharacters(trimmed) > NAME_MAX ? null : trimmed;
+  const name = v.safeParse(givenName, value);
+  return name.success ? name.output : null;
 }
 
 /**

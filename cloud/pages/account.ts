@@ -42,7 +42,9 @@ export async function postAccount(env: PageEnv, context: Context<CloudEnv>): Pro
       }
       if (answer.status !== 409 && answer.status !== 422) return answer;
       const message =
-        answer.status === 422 ? "Enter a name of 1 to 100 characters." : await describeProblem(answer);
+        answer.status === 422
+          ? "Enter a name of 1 to 100 characters, in one line."
+          : await describeProblem(answer);
       return await again(message, answer.status);
     }
     case "summary": {

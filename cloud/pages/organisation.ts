@@ -59,7 +59,8 @@ export async function postOrganisation(env: PageEnv, context: Context<CloudEnv>)
   }
   const { status } = answer;
   if (status !== 404 && status !== 409 && status !== 422) return answer;
-  const message = status === 422 ? "Enter a name of 1 to 100 characters." : await describeProblem(answer);
+  const message =
+    status === 422 ? "Enter a name of 1 to 100 characters, in one line." : await describeProblem(answer);
   return context.html(organisationPage(visitor.value, message), status);
 }
 

@@ -23,6 +23,11 @@ export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
 
+/** Whether the text is one line without control characters, and not all of it is invisible. */
+export function isLegibleLine(text: string): boolean {
+  return !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) && /[^\p{C}\p{Z}]/u.test(text);
+}
+
 /** Replaces what `isStorableText` rejects with U+FFFD, and truncates the text to `maxCharacters`. */
 export function toStorableText(text: string, maxCharacters: number): string {
   return truncateCharacters(text.toWellFormed().replaceAll("\0", "\u{fffd}"), maxCharacters);

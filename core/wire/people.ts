@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { PLANS } from "../values/plan.ts";
+import { isLegibleLine } from "./characters.ts";
 import { identifier, instant, maybe, name, text, uuid } from "./fields.ts";
 
 /** The roles in a workspace. Source: docs/specification.md#cloud-accounts-and-keys. */
@@ -11,8 +12,16 @@ export const ORGANISATION_ROLES = ["member", "admin", "owner"] as const;
 const workspaceRole = v.picklist(WORKSPACE_ROLES);
 const organisationRole = v.picklist(ORGANISATION_ROLES);
 
-/** A name that a person chooses: 1 to 100 characters after trimming. */
-const givenName = v.pipe(v.string(), v.trim(), name(100));
+/** Maximum length of a name that a person chooses, in characters. */
+export const GIVEN_NAME_MAX = 100;
+
+/** A name that a person chooses: 1 to 100 characters after trimming, on one line, and not all of them invisible. */
+export const givenName = v.pipe(
+  v.string(),
+  v.trim(),
+  name(GIVEN_NAME_MAX),
+  v.check(isLegibleLine, "must be one line with a visible character"),
+);
 
 /** An email address in lower case. */
 export const emailAddress = v.pipe(

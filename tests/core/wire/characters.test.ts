@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import {
   countCharacters,
+  isLegibleLine,
   isStorableText,
   toStorableText,
   truncateCharacters,
@@ -56,4 +57,20 @@ describe("toStorableText()", () => {
       { numRuns: 2_000 },
     );
   });
+});
+
+describe("isLegibleLine()", () => {
+  const cases = [
+    ["Ada's team", true],
+    ["\u2067\u05d0\u2069", true],
+    ["\u{1f468}\u200d\u{1f469}", true],
+    ["x\r\nBcc: y", false],
+    ["a\u2028b", false],
+    ["a\u001bb", false],
+    ["\u200b \u2060", false],
+    ["", false],
+  ] as const;
+  for (const [text, isLegible] of cases) {
+    it(`is ${isLegible} for ${JSON.stringify(text)}`, () => assert.equal(isLegibleLine(text), isLegible));
+  }
 });

@@ -32,11 +32,12 @@ describe("roles", () => {
 });
 
 describe("names and tokens that a person sends", () => {
-  it("are not empty and have at most 100 characters as a name, 256 as a token", () => {
+  it("are not empty and have at most 100 characters as a name, in one visible line, and 256 as a token", () => {
     const organisation = (name: string) => accepts(newOrganisationSchema, { name });
     assert.deepEqual(["", "  ", "a", "a".repeat(100), "a".repeat(101)].map(organisation), [
       ...[false, false, true, true, false],
     ]);
+    assert.deepEqual(["a\nb", "\u200b"].map(organisation), [false, false]);
     const token = (text: string) => accepts(invitationAcceptSchema, { token: text });
     assert.deepEqual(["", "a", "a".repeat(256), "a".repeat(257)].map(token), [false, true, true, false]);
   });
