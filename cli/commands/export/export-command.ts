@@ -27,7 +27,9 @@ export class ExportCommand extends MeterCommand {
   });
 
   format = Option.String("--format", "jsonl", { description: `One of ${FORMAT_NAMES.join(", ")}` });
-  output = Option.String("--output,-o", { description: "The file to write; otherwise standard output" });
+  output = Option.String("--output,-o", {
+    description: "The file to write; otherwise, or with -, standard output",
+  });
   since = sinceOption();
   from = fromOption();
   to = toOption();

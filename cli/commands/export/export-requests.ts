@@ -32,14 +32,15 @@ export async function exportRequests(context: CommandContext, options: ExportOpt
     throw new UsageError(
       `Invalid value for --format: ${options.format}. Expected one of: ${FORMAT_NAMES.join(", ")}.`,
     );
+  const output = options.output === "-" ? undefined : options.output;
   const isTerminal = (context.stdout as { isTTY?: boolean }).isTTY === true;
-  if (format === "parquet" && options.output === undefined && isTerminal)
+  if (format === "parquet" && output === undefined && isTerminal)
     throw new UsageError("Parquet is not text. Name a file: --output <file>.");
   const convert = await loadFormat(format);
   await withStore(context.home, { readOnly: true }, async ({ records }) => {
     const work = (write: WritePart) => convert(readPages(records, options), write);
-    if (options.output === undefined) await writeToStdout(context.stdout, work);
-    else await writeWholeFile(options.output, work);
+    if (output === undefined) await writeToStdout(context.stdout, work);
+    else await writeWholeFile(output, work);
   });
 }
 

@@ -155,6 +155,12 @@ describe("meter export", () => {
     assert.equal(rows.length, 5);
   });
 
+  it("writes to standard output if no file or - is named", async () => {
+    const [bare, dash] = [await run("--project", "a"), await run("--project", "a", "--output", "-")];
+    assert.notEqual(bare.stdout, "");
+    assert.equal(dash.stdout, bare.stdout);
+  });
+
   it("deletes a file that it could not finish, and says why", async () => {
     const output = join(sample.home, "missing", "out.jsonl");
     const { code, stderr } = await run("-o", output);
