@@ -54,7 +54,7 @@ function describeStoreError(error: StoreError, home: string): string {
     case "older_schema":
       return "The database was written by an older version of meter.\nUpdate it: meter start";
     case "newer_schema":
-      return "The database was written by a newer version of meter.\nUpdate meter: npm install -g @llm-meter/meter";
+      return "The database was written by a newer version of meter.\nUpdate meter as it was installed; in a clone: git pull && npm ci";
     case "busy":
       return `${databaseFile(home)} is locked by another process. Try again when it has finished.`;
     case "corrupt":

@@ -339,7 +339,7 @@ export const databaseFaults: readonly FaultScenario[] = [
         [report.code, report.stderr],
         [
           1,
-          "meter: The database was written by a newer version of meter.\nUpdate meter: npm install -g @llm-meter/meter\n",
+          "meter: The database was written by a newer version of meter.\nUpdate meter as it was installed; in a clone: git pull && npm ci\n",
         ],
       );
       setVersion(ours);
