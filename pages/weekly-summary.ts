@@ -126,7 +126,7 @@ export function renderWeeklySummary(summary: WeeklySummary): SummaryContent {
   ];
   const figures = figuresOf(projects);
   const change = describeChange(projects);
-  const why = `You get this email each Monday because you started the weekly summary of the workspace "${name}".`;
+  const why = `You get this email each Monday because you turned on the weekly summary of the workspace "${name}".`;
   const toText = ({ name: each, value, note }: Line) => `${each}: ${value}${note === "" ? "" : ` (${note})`}`;
   const text = [
     `${title}\n${words}`,
@@ -136,7 +136,7 @@ export function renderWeeklySummary(summary: WeeklySummary): SummaryContent {
       lines.length === 0 ? [] : [[head, ...lines.map((each) => `  ${toText(each)}`)].join("\n")],
     ),
     `Open this week: ${overview}`,
-    `${why}\nStop it: ${unsubscribe}`,
+    `${why}\nTurn it off: ${unsubscribe}`,
   ];
   const table = (head: string, lines: readonly Line[]) =>
     lines.length === 0
@@ -153,7 +153,7 @@ ${caveats.length === 0 ? "" : html`<ul>${caveats.map(({ sentence }) => html`<li>
 <p><img src="cid:${SUMMARY_PICTURE}" width="560" height="200" alt="${alt}"></p>
 ${sections.map(([head, lines]) => table(head, lines))}
 <p><a href="${overview}">Open this week</a></p>
-<p>${why} <a href="${unsubscribe}">Stop it</a></p></body></html>`;
+<p>${why} <a href="${unsubscribe}">Turn it off</a></p></body></html>`;
   return {
     subject: `${title}: ${figures[0]?.value ?? ""}`,
     text: `${text.join("\n\n")}\n`,

@@ -207,7 +207,7 @@ describeOnEngines("weekly summaries", (engine) => {
     const people = await rig.accounts.getPeople([ann.userId]);
     const own = mails.find(({ to }) => to === people.get(ann.userId)?.email);
     const url = new URL(own?.unsubscribe ?? "");
-    assert.ok(own?.text.includes(`Stop it: ${url.href}`));
+    assert.ok(own?.text.includes(`Turn it off: ${url.href}`));
     const path = url.pathname + url.search;
     assert.match(await (await app.request(path)).text(), /<button>Stop the emails<\/button>/);
     assert.equal(await isOn(), true);
@@ -245,7 +245,7 @@ describeOnEngines("weekly summaries", (engine) => {
     assert.equal((await post("yes", workspace.id)).status, 303);
     assert.equal(await isOn(), true);
     const page = await app.request("/account", { headers: { cookie: `session=${ann.token}` } });
-    assert.match(await page.text(), /<button class="link">Stop<span class="hidden"> the weekly summary of /);
+    assert.match(await page.text(), /<button class="link">Turn off<span class="hidden"> the weekly summary of /);
     assert.equal((await post("no", workspace.id)).status, 303);
     assert.equal(await isOn(), false);
     const other = await rig.addWorkspace();
