@@ -20,7 +20,7 @@ const LACKS = `(() => {
     if (field.labels.length === 0 && field.checkVisibility()) lacks.push("a label of " + field.name);
   for (const control of document.querySelectorAll("a:not(svg a), button:not([hidden]), summary"))
     if (control.textContent.trim() === "") lacks.push("a name of " + control.outerHTML);
-  if (document.querySelector("[tabindex]:not([tabindex='-1'], pre[tabindex='0'], .scroll[role='region'][aria-label][tabindex='0'])")) lacks.push("the order of its own source");
+  if (document.querySelector("[tabindex]:not([tabindex='-1'], pre[tabindex='0'], :is(.scroll, .heat.long)[role='region'][aria-label][tabindex='0'])")) lacks.push("the order of its own source");
   const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
   if (new Set(ids).size !== ids.length) lacks.push("ids that are one element's");
   for (const reference of document.querySelectorAll("[aria-describedby]"))
