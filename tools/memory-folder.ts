@@ -27,9 +27,14 @@ export function createMemoryFolder(): string | null {
   return spawnSync(program).status === 0 ? folder : null;
 }
 
-/** Removes the folders of runs that were killed. */
+/** Removes the folders of runs that were killed. One in which a test had mounted a small disk stays. */
 function removeOldFolders(): void {
-  for (const name of globSync(`${PREFIX}*`, { cwd: MEMORY }))
-    if (!existsSync(join("/proc", name.slice(PREFIX.length))))
+  for (const name of globSync(`${PREFIX}*`, { cwd: MEMORY })) {
+    if (existsSync(join("/proc", name.slice(PREFIX.length)))) continue;
+    try {
       rmSync(join(MEMORY, name), { recursive: true, force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EBUSY") throw error;
+    }
+  }
 }
