@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { type Served, serve } from "../../../adapters/http/serve.ts";
+import { isLegibleLine } from "../../../core/wire/characters.ts";
 import { launchChromium, withoutChromium } from "../../browser/chromium.rig.ts";
 import { batch, json, record } from "../kit/cloud-rig.ts";
 import { pgliteEngine } from "../kit/engines.ts";
@@ -16,6 +17,12 @@ const PER_WORKSPACE = 8;
 
 /** Texts that the pages about one person show. */
 const PLACES = 9;
+
+/** Returns a text as a name that a person can choose: one line with a visible character, and no blanks around it. */
+function toName(text: string): string {
+  const line = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim();
+  return isLegibleLine(line) ? line : `${line}x`;
+}
 
 /** Runs in every page before the page's own content. Records calls that a hostile text would make, and what the policy blocked. */
 const LISTEN = `
@@ -97,8 +104,7 @@ describe("hostile texts in the pages, in a browser with scripts", { skip: await 
     const named = new Map<string, { id: string; texts: readonly string[] }>();
     for (let at = 0; at < HOSTILE_TEXTS.length; at += PER_WORKSPACE) {
       const texts = HOSTILE_TEXTS.slice(at, at + PER_WORKSPACE);
-      // A workspace's name has no blanks around it.
-      const [name = ""] = texts.map((text) => text.trim());
+      const [name = ""] = texts.map(toName);
       const made = await json(
         rig.call("POST", "/v1/workspaces", token, { organisation_id: organisations[0].id, name }),
       );
@@ -144,10 +150,11 @@ describe("hostile texts in the pages, in a browser with scripts", { skip: await 
     // Each page with all names on it, and a different text in each of its places.
     const texts = HOSTILE_TEXTS.filter((text) => text.trim() !== "").map((text) => text.trim());
     for (let at = 0; at < texts.length; at += PLACES) {
-      const [person = "", machine = "", platform = "", workspace = "", organisation = "", ...query] = [
+      const [one = "", machine = "", platform = "", two = "", three = "", ...query] = [
         ...texts.slice(at, at + PLACES),
         ...texts,
       ];
+      const [person = "", workspace = "", organisation = ""] = [one, two, three].map(toName);
       const [next = "", typedEmail = "", name = "", code = ""] = query;
       const email = `hostile-${at}@example.com`;
       const made = await rig.main(
