@@ -52,38 +52,58 @@ export function openAccountsDatabase<Schema>(db: Kysely<Schema>): Kysely<Account
   }).withSchema("accounts");
 }
 
+/** A transaction on a lent connection. */
+interface Lease {
+  /** Ends the transaction: commits it, or rolls it back if it is rejected. */
+  readonly end: PromiseWithResolvers<void>;
+  /** Settles once the transaction has ended. Rejected if it was rolled back. */
+  readonly ended: Promise<void>;
+}
+
+/**
+ * Each use of a connection is one transaction, and the role holds for it alone: behind a pooler, the next statement of a session
+ * may run on another connection to the server, and others would find the role on the first.
+ */
 function accountsDriver<Schema>(db: Kysely<Schema>): Driver {
-  const releases = new WeakMap<DatabaseConnection, () => void>();
-  const command = (text: string) => async (connection: DatabaseConnection) => {
-    await connection.executeQuery(CompiledQuery.raw(text));
+  const leases = new WeakMap<DatabaseConnection, Lease>();
+  const commit = async (connection: DatabaseConnection) => {
+    const lease = leases.get(connection);
+    lease?.end.resolve();
+    await lease?.ended;
   };
-  const setAccountsRole = command("set role meter_accounts");
-  const resetRole = command("reset role");
   return {
     init: async () => {},
     acquireConnection: () =>
       new Promise<DatabaseConnection>((resolve, reject) => {
-        db.getExecutor()
-          .provideConnection(async (inner) => {
-            await setAccountsRole(inner);
-            const released = new Promise<void>((release) => {
-              const connection = connectionWithDates(inner);
-              releases.set(connection, release);
-              resolve(connection);
-            });
-            await released;
-            await resetRole(inner);
-          })
-          // No effect once the connection is handed out: its user gets the error of a broken connection.
-          .catch(reject);
+        const end = Promise.withResolvers<void>();
+        const ended = db.transaction().execute((trx) =>
+          trx.getExecutor().provideConnection(async (inner) => {
+            await inner.executeQuery(CompiledQuery.raw(SET_ROLE));
+            const connection = connectionWithDates(inner);
+            leases.set(connection, { end, ended });
+            resolve(connection);
+            await end.promise;
+          }),
+        );
+        // No effect once the connection is handed out: whoever ends the transaction gets the error.
+        ended.catch(reject);
       }),
-    releaseConnection: async (connection) => releases.get(connection)?.(),
-    beginTransaction: command("begin"),
-    commitTransaction: command("commit"),
-    rollbackTransaction: command("rollback"),
+    releaseConnection: async (connection) => {
+      if (leases.has(connection)) await commit(connection);
+    },
+    beginTransaction: async () => {},
+    commitTransaction: commit,
+    rollbackTransaction: async (connection) => {
+      const lease = leases.get(connection);
+      leases.delete(connection);
+      lease?.end.reject(new Error("rolled back"));
+      await lease?.ended.catch(() => {});
+    },
     destroy: async () => {},
   };
 }
+
+const SET_ROLE = "select set_config('role', 'meter_accounts', true)";
 
 function connectionWithDates(inner: DatabaseConnection): DatabaseConnection {
   return {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { sql } from "kysely";
+import { type QueryExecutorProvider, sql } from "kysely";
 import { request } from "undici";
+import { openAccountsDatabase } from "../../../adapters/accounts/accounts-database.ts";
 import { systemClock } from "../../../adapters/clock/system-clock.ts";
 import { openPostgres } from "../../../adapters/postgres/postgres-server.ts";
 import { makeBatches } from "../../../bench/ingest/records.ts";
@@ -211,6 +212,25 @@ describe("three cloud processes behind a proxy, on PostgreSQL 15 through PgBounc
     const allowed = byAddress.filter((status) => status === 401).length;
     const most = 10 + Math.floor(secondsSince(startedAt) / 6);
     assert.ok(allowed >= 10 && allowed <= most, `${byAddress.join(" ")}, at most ${most}`);
+  });
+
+  it("leave the role of the accounts on no connection to the server", async () => {
+    const url = bouncer.url("postgres");
+    const through = openCloudDatabase(openPostgres(url, systemClock, { transactionPooler: true }));
+    const accounts = openAccountsDatabase(through);
+    try {
+      const roleIn = async (database: QueryExecutorProvider) =>
+        (await sql<{ name: string }>`select current_user::text as name`.execute(database)).rows[0]?.name;
+      const roles = await Promise.all(
+        Array.from({ length: 120 }, (_, n) => roleIn(n % 2 === 0 ? accounts : through)),
+      );
+      assert.deepEqual(
+        roles,
+        roles.map((_, n) => (n % 2 === 0 ? "meter_accounts" : "postgres")),
+      );
+    } finally {
+      await through.destroy();
+    }
   });
 
   it("lose nothing while one is replaced and another killed", async () => {
