@@ -245,7 +245,10 @@ describeOnEngines("weekly summaries", (engine) => {
     assert.equal((await post("yes", workspace.id)).status, 303);
     assert.equal(await isOn(), true);
     const page = await app.request("/account", { headers: { cookie: `session=${ann.token}` } });
-    assert.match(await page.text(), /<button class="link">Turn off<span class="hidden"> the weekly summary of /);
+    assert.match(
+      await page.text(),
+      /<button class="link">Turn off<span class="hidden"> the weekly summary of /,
+    );
     assert.equal((await post("no", workspace.id)).status, 303);
     assert.equal(await isOn(), false);
     const other = await rig.addWorkspace();
