@@ -88,9 +88,7 @@ function accountsDriver<Schema>(db: Kysely<Schema>): Driver {
         // No effect once the connection is handed out: whoever ends the transaction gets the error.
         ended.catch(reject);
       }),
-    releaseConnection: async (connection) => {
-      if (leases.has(connection)) await commit(connection);
-    },
+    releaseConnection: commit,
     beginTransaction: async () => {},
     commitTransaction: commit,
     rollbackTransaction: async (connection) => {
