@@ -19,6 +19,7 @@ import {
 import { formatCount } from "../../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import { MINUTE_MS } from "../../../core/values/time.ts";
+import { SLOT_MS } from "../../../daemon/store/rollup-definition.ts";
 import { readKnownHosts } from "../../home/known-hosts.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
@@ -115,14 +116,13 @@ export function renderCoverage(
 }
 
 function renderStopped(stopped: readonly RunningTime[], width: number): string {
-  const minute = (at: number) => new Date(at).toISOString().slice(0, 16);
   return [
     `The meter was not running during ${formatQuantity(stopped.length, "period")}: it was stopped, or the machine was off or asleep.`,
     renderTable(
       [{ title: "from (UTC)" }, { title: "to (UTC)" }, { title: "length", align: "right" }],
       stopped.map(({ from, to }) => [
-        minute(from),
-        minute(to),
+        formatMinute(from),
+        formatMinute(to),
         formatQuantity(Math.round((to - from) / MINUTE_MS), "minute"),
       ]),
       width,
@@ -149,14 +149,14 @@ function renderKind(kind: CoverageKind, count: number, gaps: readonly CoverageGa
       call?.method ?? "–",
       call?.path ?? "–",
       formatCount(n),
-      new Date(lastSeenAt).toISOString().slice(0, 16),
+      `${formatMinute(lastSeenAt)} to ${formatMinute(lastSeenAt + SLOT_MS).slice(-5)}`,
     ]);
   const columns = [
     { title: "host" },
     { title: "method" },
     { title: "path", shrink: true },
     { title: "count", align: "right" as const },
-    { title: "last seen (UTC)" },
+    { title: "last seen in (UTC)" },
   ];
   return [
     `${formatCount(count)} ${describeCoverageCount(kind, count)} (${kind})`,
@@ -164,4 +164,8 @@ function renderKind(kind: CoverageKind, count: number, gaps: readonly CoverageGa
     ...(advice?.command == null ? [] : [`  ${advice.command}`]),
     ...(rows.length === 0 ? [] : [renderTable(columns, rows, width)]),
   ].join("\n");
+}
+
+function formatMinute(at: number): string {
+  return new Date(at).toISOString().slice(0, 16);
 }

@@ -38,7 +38,10 @@ describe("meter coverage", () => {
       stdout,
       /^1 request to an unknown path \(unknown_path\)\nThe meter does not know these paths/m,
     );
-    assert.match(stdout, /^api\.anthropic\.com +GET +\/mcp\/\{id\}\/servers +1 +2026-\d\d-\d\dT12:00/m);
+    assert.match(
+      stdout,
+      /^api\.anthropic\.com +GET +\/mcp\/\{id\}\/servers +1 +2026-\d\d-\d\dT12:00 to 12:15$/m,
+    );
     assert.match(
       stdout,
       /^5 connections to hosts that the trusted certificate does not cover.*\n.*\n.*\n {2}meter init --yes$/m,
