@@ -27,6 +27,8 @@ export interface ThreadPort<Received, Sent> {
   readonly first: Promise<Received>;
   listen(handler: (message: Received) => void): void;
   post(message: Sent, transfer?: readonly Transferable[]): void;
+  /** Lets this process continue when its parent ends. A thread can't. */
+  outlive(): void;
 }
 
 /** Opens the port of this thread to its parent, or of this process if `startProcessThread()` started it. Call it once. */
@@ -55,24 +57,26 @@ export function openThreadPort<Received, Sent>(): ThreadPort<Received, Sent> {
       isProcess: false,
       data: workerData,
       post: (message, transfer = []) => parent.postMessage(message, transfer),
+      outlive() {},
     };
   }
   if (process.send === undefined)
     throw new Error("this module runs in a thread or a process of the meter only");
-  receiveFromParent(receive as (message: unknown) => void);
+  const outlive = receiveFromParent(receive as (message: unknown) => void);
   return {
     ...common,
     isProcess: true,
     data: JSON.parse(process.argv[2] ?? "null"),
     post: (message) => sendToParent(["message", message]),
+    outlive,
   };
 }
 
 /** A parent that has ended does not matter: `disconnect` follows. */
 const sendToParent = (message: ProcessMessage) => void process.send?.(message, undefined, {}, () => {});
 
-/** Receives the messages of the parent, and ends with it. */
-function receiveFromParent(receive: (message: unknown) => void): void {
+/** Receives the messages of the parent, and ends with it unless the returned function was called. */
+function receiveFromParent(receive: (message: unknown) => void): () => void {
   const ports = new Map<number, MessagePort>();
   process.on("message", (message: ProcessMessage) => {
     const [kind, content, id] = message;
@@ -88,7 +92,8 @@ function receiveFromParent(receive: (message: unknown) => void): void {
       ports.delete(id);
     }
   });
-  process.on("disconnect", () => process.exit());
+  const end = () => process.exit();
+  process.on("disconnect", end);
   // A terminal and a service manager send these to all processes. The parent decides when this one ends.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
   process.on("uncaughtException", (error) => {
@@ -96,4 +101,5 @@ function receiveFromParent(receive: (message: unknown) => void): void {
       process.exit(1),
     );
   });
+  return () => void process.off("disconnect", end);
 }

@@ -90,6 +90,7 @@ function openHeldRequests(gate: CallGate, passed: (request: number, pass: number
       entry: { id: 1, lastAtMs: 0, lost: false },
       log: { passed: (_: unknown, request: number, pass: number) => passed(request, pass) } as never,
       caller: null,
+      isDraining: () => false,
       blocked: nothing,
       onCut: nothing,
       cut: nothing,

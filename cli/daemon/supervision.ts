@@ -59,7 +59,7 @@ function describeExit(code: number): string {
 export const describeCrash = ({ cause, atMs }: Crash): string =>
   cause === COULD_NOT_START
     ? `The daemon could not start at ${new Date(atMs).toISOString()}. Until it could, calls passed without being metered.`
-    : `The daemon crashed (${cause}) at ${new Date(atMs).toISOString()} and was started again. Calls in flight were cut; they count as unfinished.`;
+    : `The daemon crashed (${cause}) at ${new Date(atMs).toISOString()} and was started again. Calls in flight have no record; they count as unfinished.`;
 
 const startFile = (home: string) => join(home, "daemon.starting");
 

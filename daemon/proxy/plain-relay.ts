@@ -78,6 +78,8 @@ function onClientGone(relay: PlainRelayState, code: string | null): void {
 }
 
 function onHead(relay: PlainRelayState, head: RequestHead, raw: Uint8Array, proxyUser: string | null): void {
+  const { gatewayRoutes, gatewayHosts, proxyPassword, isDraining } = relay.context;
+  if (isDraining && relay.pending.length === 0) return finishRelay(relay, "clean", null);
   relay.requestOpen = true;
   if (head.method === "CONNECT") {
     return enqueueRefusal(relay, {
@@ -86,7 +88,6 @@ function onHead(relay: PlainRelayState, head: RequestHead, raw: Uint8Array, prox
       text: "CONNECT has to be the first request",
     });
   }
-  const { gatewayRoutes, gatewayHosts, proxyPassword } = relay.context;
   const takesProxyCredentials = proxyPassword !== null;
   const plan = planRequest(head, { gatewayRoutes, gatewayHosts, proxyUser, takesProxyCredentials });
   if (isRefusal(plan)) return enqueueRefusal(relay, plan);

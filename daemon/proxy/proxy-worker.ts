@@ -68,7 +68,7 @@ const isDaemonAlive = memory === undefined ? () => true : watchProcess(memory.da
 
 /** Ends a process whose daemon was killed: nobody would meter its calls. */
 function endWithoutDaemon(): void {
-  if (!isDaemonAlive()) process.exit();
+  if (!context.isDraining && !isDaemonAlive()) process.exit();
 }
 
 /** The states in which a process that does not answer hangs: it runs, or waits for another thread. Source: proc_pid_stat(5). */
@@ -83,6 +83,7 @@ function watchDaemon({ daemonPid, mayHangMs }: NonNullable<ProxyThreadData["memo
     end() {
       process.stderr.write(`meter: The daemon did not respond for ${mayHangMs / 1_000} s. It was ended.\n`);
       process.kill(daemonPid, "SIGKILL");
+      drain();
     },
   });
   setInterval(watch.check, watch.checkEveryMs).unref();
@@ -172,6 +173,7 @@ const context: RelayContext = {
     },
   }),
   relays: new Map(),
+  isDraining: false,
   createInflater: createZlibMessageInflater,
   gate: createCallGate(
     config.gate ?? null,
@@ -231,6 +233,7 @@ server.on("connection", (client: Socket) => {
     clients.delete(client);
     silent.delete(client);
     if (stopping) finishStop();
+    if (context.isDraining) endDrained();
   });
   context.peers.add(client);
   if (held === null) serve(client);
@@ -276,6 +279,25 @@ function finishStop(): void {
     postCounters();
     post({ kind: "stopped" }); // the main thread then terminates this worker
   });
+}
+
+/** How long connections may stay open after this process has ended its daemon, in milliseconds. Providers' libraries wait as long for a response. */
+const DRAIN_MS = 600_000;
+
+/** Relays calls in flight to their end without metering them, and accepts nothing more: the next daemon serves new connections. */
+function drain(): void {
+  context.isDraining = true;
+  port.outlive();
+  server.close();
+  context.warm.close();
+  for (const { entry } of context.relays.values()) entry.lost = true;
+  for (const client of silent) closeSocket(client);
+  setTimeout(() => process.exit(), DRAIN_MS);
+  endDrained();
+}
+
+function endDrained(): void {
+  if (clients.size === 0) process.exit();
 }
 
 port.listen((message) => {

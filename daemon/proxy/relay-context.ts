@@ -50,6 +50,8 @@ export interface RelayContext {
   readonly createInflater: CreateMessageInflater;
   /** The connections in the log, by their number. */
   readonly relays: Map<number, OpenRelay>;
+  /** Whether the daemon has ended and what is open continues without it. A later request is not relayed: it would not be metered. */
+  isDraining: boolean;
 }
 
 /** The target of a relay, and its client. */
@@ -66,6 +68,7 @@ export interface RelayLog {
   readonly entry: LoggedConnection;
   readonly log: TapLog;
   readonly caller: ProcessFacts | null;
+  isDraining(): boolean;
   /**
    * Logs a request that was answered here instead of being sent upstream, with its answer. The answer to a turn of a WebSocket is not
    * logged: it is not the provider's.
@@ -115,6 +118,7 @@ export function openRelayLog(
     entry,
     log,
     caller,
+    isDraining: () => context.isDraining,
     closed,
     cut({ budget }) {
       log.note({ kind: "cut", connection: entry.id, budget });

@@ -104,6 +104,9 @@ function passBytes(tap: TapState, direction: TapDirection, from: Socket, to: Soc
   from.on("data", (bytes: Buffer) => {
     if (tap.done) return;
     if (direction === "request") {
+      // The client sends it again, on a connection to the next daemon.
+      if (relayLog?.isDraining() === true && followsResponse(tap, bytes))
+        return finishTap(tap, "clean", null);
       if (tap.requests === null && hold?.gate.config != null) holdRequests(tap, bytes);
       if (tap.requests !== null) return tap.requests.push(bytes);
     }
@@ -130,8 +133,11 @@ const MAX_REQUEST_LINE = 4_096;
  * Whether a request begins with these bytes. On a connection that was not held so far, they follow bytes of the upstream: the rest of a
  * body may begin in any way, but rarely follows a response, and more rarely like this.
  */
-const beginsRequest = ({ last }: TapState, bytes: Buffer): boolean =>
-  last === null || (last === "response" && REQUEST_LINE.test(bytes.toString("latin1", 0, MAX_REQUEST_LINE)));
+const beginsRequest = (tap: TapState, bytes: Buffer): boolean =>
+  tap.last === null || followsResponse(tap, bytes);
+
+const followsResponse = ({ last }: TapState, bytes: Buffer): boolean =>
+  last === "response" && REQUEST_LINE.test(bytes.toString("latin1", 0, MAX_REQUEST_LINE));
 
 /** Holds the client's requests from now on if one begins with these bytes. */
 function holdRequests(tap: TapState, first: Buffer): void {

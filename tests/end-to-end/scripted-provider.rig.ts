@@ -28,6 +28,8 @@ export interface ScriptedAnswer {
   readonly json?: unknown;
   /** The `data` of each event, with the name of the event if it has one. */
   readonly events?: readonly { readonly event?: string; readonly data: unknown }[];
+  /** The last event waits for it. */
+  readonly beforeLast?: Promise<void>;
 }
 
 /** Providers whose responses a test states. Agents reach them through `createParentProxy()`. */
@@ -67,7 +69,7 @@ export async function createScriptedProvider(
         body: parse(Buffer.concat(chunks).toString("utf8")),
       };
       requests.push(request);
-      send(response, answer(request));
+      void send(response, answer(request));
     });
   };
   const server = createServer(
@@ -116,13 +118,18 @@ function parse(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-function send(response: ServerResponse, { status = 200, json, events }: ScriptedAnswer): void {
+async function send(
+  response: ServerResponse,
+  { status = 200, json, events, beforeLast }: ScriptedAnswer,
+): Promise<void> {
   if (events === undefined) {
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(json ?? {}));
     return;
   }
   response.writeHead(status, { "content-type": "text/event-stream" });
-  for (const { event, data } of events)
+  for (const { event, data } of events) {
+    if (data === events.at(-1)?.data) await beforeLast;
     response.write(`${event === undefined ? "" : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`);
+  }
   response.end();
 }
