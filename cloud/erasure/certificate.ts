@@ -1,7 +1,7 @@
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import type { ErasedCounts, Erasure } from "../store/erasures.ts";
-import type { PurgeSubject } from "../store/purge.ts";
+import type { ErasedSubject, PurgeSubject } from "../store/purge.ts";
 
 /** What remains after an erasure, for the person who asked for it. */
 const REMAINS = [
@@ -64,18 +64,17 @@ const REMAINS_OF: Readonly<Record<PurgeSubject["kind"], readonly string[]>> = {
   ],
 };
 
-/** Writes the certificate of the purge of a deleted workspace, organisation or account, as JSON. */
-export const writeDeletionCertificate = ({
-  kind,
-  id,
-  deletedAt,
-  erasedAt,
-}: PurgeSubject & { readonly erasedAt: Millis }): string =>
+/**
+ * Writes the certificate of the purge of a deleted workspace, organisation or account, as JSON. `erased` has the number of rows that were
+ * deleted or blanked, by their kind, and is null if a version erased them that did not count.
+ */
+export const writeDeletionCertificate = ({ kind, id, deletedAt, erasedAt, rows }: ErasedSubject): string =>
   JSON.stringify({
     certificate: `erasure of a deleted ${kind}`,
     version: 1,
     id,
     deleted_at: formatInstant(deletedAt),
     finished_at: formatInstant(erasedAt),
+    erased: rows === null ? null : Object.fromEntries(Object.entries(rows).sort()),
     remains: REMAINS_OF[kind],
   });

@@ -2,6 +2,7 @@ import type { Accounts } from "../../core/ports/accounts.ts";
 import type { BodyKeyStore } from "../../core/ports/body-key-store.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import { PURGE_DELAY_MS } from "../../core/privacy/deletion/soft-deletion.ts";
+import { addErased, type ErasedRows, readErased } from "../store/erased-rows.ts";
 import { destroyKeys } from "../store/erasures.ts";
 import type { CloudDatabase } from "../store/open-database.ts";
 import {
@@ -113,14 +114,17 @@ async function erase(
   };
   if (kind === "workspace") {
     await destroyKeys(db, bodyKeys, { workspaceId: id, userId: null, project: null }, now);
-    return (await toEnd(() => purgeWorkspace(db, id, now))) && (await finishWorkspacePurge(db, id, now));
+    if (!(await toEnd(() => purgeWorkspace(db, id, now)))) return false;
+    return await finishWorkspacePurge(db, id, await readErased(db, id, id), now);
   }
   if (kind === "organisation") return await toEnd(() => purgeOrganisation(db, id, now));
+  const erased: ErasedRows[] = [];
   for (const workspaceId of await workspacesOfPerson(db, id)) {
-    await destroyKeys(db, bodyKeys, { workspaceId, userId: id, project: null }, now);
+    const keys = await destroyKeys(db, bodyKeys, { workspaceId, userId: id, project: null }, now);
     if (!(await toEnd(() => purgeAccountIn(db, id, workspaceId, now)))) return false;
+    erased.push({ keys: keys.length }, await readErased(db, workspaceId, id));
   }
   // Before the deletion is marked as done, so that a crash in between repeats it.
   await accounts.eraseUser(id);
-  return await toEnd(() => finishAccount(db, id, now));
+  return await toEnd(() => finishAccount(db, id, addErased(erased), now));
 }

@@ -223,15 +223,15 @@ export async function destroyEndedKeys(
   return rows.map(({ key_id }) => key_id);
 }
 
-/** Ends the use of a scope's keys and destroys them, for a workspace or an account that is purged. */
+/** Ends the use of a scope's keys and destroys them, for a workspace or an account that is purged. Returns the ids of all that are gone. */
 export async function destroyKeys(
   db: CloudDatabase,
   keys: BodyKeyStore | null,
   scope: ErasureScope,
   now: Millis,
-): Promise<void> {
+): Promise<readonly string[]> {
   await asPurge(db, scope.workspaceId, (trx) => endKeys(trx, scope, now));
-  await destroyEndedKeys(db, keys, scope, now);
+  return await destroyEndedKeys(db, keys, scope, now);
 }
 
 /** Erases one batch of rows and adds it to the erasure's counts, in one transaction. Returns how many rows it erased. */

@@ -33,6 +33,7 @@ import { unsealedBodies } from "./migrations/0028-unsealed-bodies.ts";
 import { coverageDays } from "./migrations/0029-coverage-days.ts";
 import { modelSums } from "./migrations/0030-model-sums.ts";
 import { summedSeals } from "./migrations/0031-summed-seals.ts";
+import { erasedRows } from "./migrations/0032-erased-rows.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -69,6 +70,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   coverageDays,
   modelSums,
   summedSeals,
+  erasedRows,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

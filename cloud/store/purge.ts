@@ -3,6 +3,7 @@ import type { Millis } from "../../core/values/time.ts";
 import { expectRows, updateOne } from "./affected-rows.ts";
 import { deleteEmptyBranches } from "./branch-sums.ts";
 import { workspacesOfMember } from "./directory.ts";
+import { addErased, countErased, type ErasedRows, kindOf, toJson } from "./erased-rows.ts";
 import { readRows } from "./ingest.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { PERSONAL_REQUEST_COLUMNS } from "./request-columns.ts";
@@ -72,24 +73,30 @@ export async function listDeleted(db: CloudDatabase, before: Millis): Promise<re
   return rows.map(({ kind, id, at }) => ({ kind, id, deletedAt: at }));
 }
 
+/** A subject that was erased. */
+export interface ErasedSubject extends PurgeSubject {
+  readonly erasedAt: Millis;
+  /** Null if it was erased by a version that did not count. */
+  readonly rows: ErasedRows | null;
+}
+
 /** Finds what was erased, and when; null if nothing that was erased has this id. */
-export async function findErased(
-  db: CloudDatabase,
-  id: string,
-): Promise<(PurgeSubject & { readonly erasedAt: Millis }) | null> {
+export async function findErased(db: CloudDatabase, id: string): Promise<ErasedSubject | null> {
   const { rows } = await asPurge(db, {}, (trx) =>
-    sql<{ kind: PurgeSubject["kind"]; id: string; at: Millis; erased: Millis }>`
-      select 'workspace' as kind, workspace_id::text as id, deleted_at as at, purged_at as erased from workspace_directory
+    sql<{ kind: PurgeSubject["kind"]; at: Millis; erased: Millis; rows: ErasedRows | null }>`
+      select 'workspace' as kind, deleted_at as at, purged_at as erased, erased_rows as rows from workspace_directory
         where workspace_id::text = ${id} and purged_at is not null
       union all
-      select 'organisation', organisation_id::text, deleted_at, purged_at from organisations
+      select 'organisation', deleted_at, purged_at, erased_rows from organisations
         where organisation_id::text = ${id} and purged_at is not null
       union all
-      select 'account', user_id, deleted_at, purged_at from account_deletions
+      select 'account', deleted_at, purged_at, erased_rows from account_deletions
         where user_id = ${id} and purged_at is not null`.execute(trx),
   );
   const [found] = rows;
-  return found === undefined ? null : { kind: found.kind, id, deletedAt: found.at, erasedAt: found.erased };
+  return found === undefined
+    ? null
+    : { kind: found.kind, id, deletedAt: found.at, erasedAt: found.erased, rows: found.rows };
 }
 
 /** Lists the organisations that were deleted with an account because it was their only member, and their workspaces. */
@@ -179,21 +186,32 @@ export async function purgeWorkspace(
     if (held !== "held") return held === "busy" ? { kind: "busy" } : { kind: "done", rows: 0 };
     for (const table of DELETED_WITH_WORKSPACE) {
       const rows = await deleteBatch(trx, workspaceId, table, sql`true`);
-      if (rows > 0) return { kind: "more", rows };
+      if (rows > 0) return await eraseMore(trx, workspaceId, workspaceId, { [kindOf(table)]: rows });
     }
-    const seals = await blankSeals(trx, workspaceId, now);
-    if (seals > 0) return { kind: "more", rows: seals };
-    const rows =
-      (await blankViews(trx, workspaceId, sql`true`, now)) +
-      (await blankEvents(trx, workspaceId, sql`true`, now));
+    const cost_seals = await blankSeals(trx, workspaceId, now);
+    if (cost_seals > 0) return await eraseMore(trx, workspaceId, workspaceId, { cost_seals });
+    const prompt_views = await blankViews(trx, workspaceId, sql`true`, now);
+    const audit_events = await blankEvents(trx, workspaceId, sql`true`, now);
+    await countErased(trx, workspaceId, workspaceId, { prompt_views, audit_events });
     await updateOne(
       trx
         .updateTable("workspaces")
         .set({ name: "", prompt_hash_key: null, purged_at: now })
         .where("workspace_id", "=", workspaceId),
     );
-    return { kind: "done", rows };
+    return { kind: "done", rows: prompt_views + audit_events };
   });
+}
+
+/** Counts rows of one kind, and returns the result of their step. */
+async function eraseMore(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  subjectId: string,
+  erased: ErasedRows,
+): Promise<PurgeStep> {
+  await countErased(trx, workspaceId, subjectId, erased);
+  return { kind: "more", rows: Object.values(erased).reduce((sum, rows) => sum + rows, 0) };
 }
 
 /** Locks a deleted workspace's row to the end of the transaction. A workspace that was never created is gone too. */
@@ -217,14 +235,21 @@ async function holdWorkspace(
 export async function finishWorkspacePurge(
   db: CloudDatabase,
   workspaceId: string,
+  erased: ErasedRows,
   now: Millis,
 ): Promise<boolean> {
   return await asPurge(db, {}, async (trx) => {
-    for (const table of ["pairing_sessions", "person_workspaces", "weekly_summaries"] as const)
-      await trx.deleteFrom(table).where("workspace_id", "=", workspaceId).execute();
+    const counts = [erased];
+    for (const table of ["pairing_sessions", "person_workspaces", "weekly_summaries"] as const) {
+      const { numDeletedRows } = await trx
+        .deleteFrom(table)
+        .where("workspace_id", "=", workspaceId)
+        .executeTakeFirstOrThrow();
+      counts.push({ [table]: Number(numDeletedRows) });
+    }
     const { numUpdatedRows } = await trx
       .updateTable("workspace_directory")
-      .set({ purged_at: now })
+      .set({ purged_at: now, erased_rows: toJson(addErased(counts)) })
       .where("workspace_id", "=", workspaceId)
       .where("purged_at", "is", null)
       .executeTakeFirstOrThrow();
@@ -307,7 +332,11 @@ export async function purgeOrganisation(
     await updateOne(
       trx
         .updateTable("organisations")
-        .set({ name: "", purged_at: now })
+        .set({
+          name: "",
+          purged_at: now,
+          erased_rows: toJson(addErased([{ organisation_members: Number(numDeletedRows) }])),
+        })
         .where("organisation_id", "=", organisationId),
     );
     return { kind: "done", rows: Number(numDeletedRows) };
@@ -352,6 +381,10 @@ export async function purgeAccountIn(
     const { rows: locks } = await sql<{ held: boolean }>`
       select pg_try_advisory_xact_lock(hashtextextended(${userId}::text, 0)) as held`.execute(trx);
     if (locks[0]?.held !== true) return { kind: "busy" };
+    // The purge of the workspace locks this row before the others too.
+    await sql`select 1 from workspaces where workspace_id = ${workspaceId}::uuid for no key update`.execute(
+      trx,
+    );
     for (const table of ["request_body_versions", "request_bodies"] as const) {
       const bodies = await deleteBatch(
         trx,
@@ -360,11 +393,14 @@ export async function purgeAccountIn(
         sql`request_id in (select request_id from requests
           where workspace_id = ${workspaceId}::uuid and user_id = ${userId})`,
       );
-      if (bodies > 0) return { kind: "more", rows: bodies };
+      if (bodies > 0) return await eraseMore(trx, workspaceId, userId, { [kindOf(table)]: bodies });
     }
-    const requests = await blankRequests(trx, workspaceId, sql`user_id = ${userId}`);
-    if (requests > 0) return { kind: "more", rows: requests };
-    return { kind: "done", rows: await purgePlace(trx, userId, workspaceId, now) };
+    const blanked = await blankRequests(trx, workspaceId, sql`user_id = ${userId}`);
+    if (blanked > 0)
+      return await eraseMore(trx, workspaceId, userId, { requests_without_description: blanked });
+    const erased = await purgePlace(trx, userId, workspaceId, now);
+    await countErased(trx, workspaceId, userId, erased);
+    return { kind: "done", rows: erased.prompt_views + erased.audit_events };
   });
 }
 
@@ -424,7 +460,7 @@ async function purgePlace(
   userId: string,
   workspaceId: string,
   now: Millis,
-): Promise<number> {
+): Promise<ErasedRows & { readonly prompt_views: number; readonly audit_events: number }> {
   const inWorkspace = sql`workspace_id = ${workspaceId}::uuid`;
   const ownMachines = sql`select machine_id from machines
     where workspace_id = ${workspaceId}::uuid and user_id = ${userId}`;
@@ -443,12 +479,12 @@ async function purgePlace(
     now,
   );
   const own = sql`${inWorkspace} and user_id = ${userId}`;
-  await sql`update machines set hostname = '', label = null, fingerprint = null where ${own}`.execute(trx);
-  await expectNoneIn(
-    trx,
-    "machines",
-    sql`${own} and (hostname <> '' or label is not null or fingerprint is not null)`,
-  );
+  const described = sql`${own} and (hostname <> '' or label is not null or fingerprint is not null)`;
+  const { numAffectedRows: machines } =
+    await sql`update machines set hostname = '', label = null, fingerprint = null where ${described}`.execute(
+      trx,
+    );
+  await expectNoneIn(trx, "machines", described);
   const deleted = [
     ["limit_readings", sql`${inWorkspace} and (user_id = ${userId} or machine_id in (${ownMachines}))`],
     ["coverage_hours", sql`${inWorkspace} and machine_id in (${ownMachines})`],
@@ -460,11 +496,13 @@ async function purgePlace(
     ["saved_views", own],
     ["memberships", own],
   ] as const;
+  const erased: Record<string, number> = {};
   for (const [table, condition] of deleted) {
-    await sql`delete from ${sql.table(table)} where ${condition}`.execute(trx);
+    const { numAffectedRows } = await sql`delete from ${sql.table(table)} where ${condition}`.execute(trx);
+    erased[kindOf(table)] = Number(numAffectedRows);
     await expectNoneIn(trx, table, condition);
   }
-  return views + events;
+  return { ...erased, machines: Number(machines), prompt_views: views, audit_events: events };
 }
 
 /** Throws a conflict if a table has a row that a statement before must have changed or deleted. */
@@ -478,22 +516,37 @@ async function expectNoneIn(
 }
 
 /** Finishes erasing an account after all its workspaces: deletes what belongs to no workspace. */
-export async function finishAccount(db: CloudDatabase, userId: string, now: Millis): Promise<PurgeStep> {
+export async function finishAccount(
+  db: CloudDatabase,
+  userId: string,
+  erased: ErasedRows,
+  now: Millis,
+): Promise<PurgeStep> {
   return await asPurge(db, { userId }, async (trx): Promise<PurgeStep> => {
     if (!(await holdDeleted(trx, "account", userId))) return { kind: "busy" };
-    await trx.deleteFrom("organisation_members").where("user_id", "=", userId).execute();
-    await trx.deleteFrom("person_workspaces").where("user_id", "=", userId).execute();
-    await trx.deleteFrom("pairing_sessions").where("user_id", "=", userId).execute();
-    await trx.deleteFrom("weekly_summaries").where("user_id", "=", userId).execute();
-    await trx
+    const counts = [erased];
+    for (const table of [
+      "organisation_members",
+      "person_workspaces",
+      "pairing_sessions",
+      "weekly_summaries",
+    ] as const) {
+      const { numDeletedRows } = await trx
+        .deleteFrom(table)
+        .where("user_id", "=", userId)
+        .executeTakeFirstOrThrow();
+      counts.push({ [table]: Number(numDeletedRows) });
+    }
+    const { numUpdatedRows } = await trx
       .updateTable("checkout_consent_records")
       .set({ ip: null, user_agent: null })
       .where("user_id", "=", userId)
-      .execute();
+      .executeTakeFirstOrThrow();
+    counts.push({ consents: Number(numUpdatedRows) });
     await updateOne(
       trx
         .updateTable("account_deletions")
-        .set({ purged_at: now, closed_at: now })
+        .set({ purged_at: now, closed_at: now, erased_rows: toJson(addErased(counts)) })
         .where("user_id", "=", userId),
     );
     return { kind: "done", rows: 1 };

@@ -39,6 +39,8 @@ export interface CloudSchema {
     created_at: Millis;
     deleted_at: Nullable<Millis>;
     purged_at: Nullable<Millis>;
+    /** How many rows the purge erased, by their kind. */
+    erased_rows: Nullable<unknown>;
   };
   /** Deleted accounts. Once `purged_at` is set, only the id is left of the person. */
   account_deletions: {
@@ -47,6 +49,7 @@ export interface CloudSchema {
     /** When the account was closed: its sessions ended and its address became free. */
     closed_at: Nullable<Millis>;
     purged_at: Nullable<Millis>;
+    erased_rows: Nullable<unknown>;
   };
   organisation_members: {
     organisation_id: string;
@@ -61,6 +64,7 @@ export interface CloudSchema {
     organisation_id: string;
     deleted_at: Nullable<Millis>;
     purged_at: Nullable<Millis>;
+    erased_rows: Nullable<unknown>;
   };
   /** Which workspaces a person joined, or may have joined. */
   person_workspaces: { user_id: string; workspace_id: string };
@@ -77,6 +81,8 @@ export interface CloudSchema {
     created_at: Millis;
     deleted_at: Nullable<Millis>;
     purged_at: Nullable<Millis>;
+    /** The same for each deleted subject whose rows in this workspace were erased: the workspace itself, accounts. By the subject's id. */
+    erased_rows: Nullable<unknown>;
     prompt_hash_key: Nullable<Uint8Array>;
     /** An IANA name. */
     reporting_zone: Defaulted<string>;

@@ -15,7 +15,8 @@ export class PurgeCommand extends CloudCommand {
       \`--subject\` erases one deleted workspace, organisation or account before its date; an account is erased with the
       organisations that were deleted with it.
 
-      \`--certificate\` prints the certificate of one that was erased: JSON that says when, and what remains.
+      \`--certificate\` prints the certificate of one that was erased: JSON that says when, how many rows of each
+      kind, and what remains.
 
       Erased rows can no longer be read through the database, but their bytes may remain in its files until they are
       overwritten. \`--compact\` rewrites every table; it locks each table for a while and needs the role that owns the

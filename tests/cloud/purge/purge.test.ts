@@ -153,6 +153,13 @@ async function fill(rig: CloudRig, name: string): Promise<World> {
   return { workspace, admin, author: { userId: made.userId, token, key, requestId, email } };
 }
 
+/** What the purge erases of a workspace that was filled. */
+const ROWS_OF_WORKSPACE = {
+  ...{ audit_events: 5, bodies: 1, cost_seals: 1, coverage_days: 1, coverage_hours: 1, daemon_runs: 1 },
+  ...{ invitations: 1, keys: 1, machines: 2, memberships: 2, person_workspaces: 2, prompt_views: 1 },
+  ...{ replaced_versions: 1, requests: 1, sync_keys: 2, usage_branches: 4, usage_daily: 1, usage_hourly: 1 },
+};
+
 /** Returns every table that has a row with a text, of the application's and the accounts' schemas. */
 async function tablesWith(db: CloudDatabase, text: string): Promise<string[]> {
   const { rows: tables } = await sql<{ name: string }>`
@@ -216,6 +223,12 @@ describeOnEngines("the purge", (engine) => {
       ...{ certificate: "erasure of a deleted account", version: 1, id: author.userId },
       deleted_at: new Date(rig.clock.now() - PURGE_DELAY_MS).toISOString(),
       finished_at: new Date(rig.clock.now()).toISOString(),
+      erased: {
+        ...{ audit_events: 3, bodies: 1, consents: 1, coverage_days: 1, coverage_hours: 1, daemon_runs: 1 },
+        ...{ invitations: 1, keys: 1, machines: 1, memberships: 1, organisation_members: 1 },
+        ...{ person_workspaces: 1, prompt_views: 1, replaced_versions: 1, requests_without_description: 1 },
+        sync_keys: 1,
+      },
     });
     assert.match(remains[0], /tokens and costs/);
     assert.deepEqual(await tablesWith(rig.db, "canary-ann-"), []);
@@ -246,7 +259,8 @@ describeOnEngines("the purge", (engine) => {
       report.erased.map(({ id }) => id),
       [gone.workspace.id],
     );
-    assert.equal((await findErased(rig.db, gone.workspace.id))?.kind, "workspace");
+    const erased = await findErased(rig.db, gone.workspace.id);
+    assert.deepEqual([erased?.kind, erased?.rows], ["workspace", ROWS_OF_WORKSPACE]);
     const verdict = await verifyWorkspaceLedgers(rig.db, gone.workspace.id, null, sha256);
     assert.ok(verdict.ok && verdict.audit_events.ok && verdict.audit_events.erasedRows > 0);
     for (const table of DELETED_WITH_WORKSPACE) {
@@ -280,6 +294,8 @@ describeOnEngines("the purge", (engine) => {
     );
     assert.deepEqual(await listDeletedSubject(rig, rig.uuid()), []);
     assert.deepEqual((await runPurge(rig, { subjects })).erased, subjects);
+    const organisation = subjects.find(({ kind }) => kind === "organisation");
+    assert.deepEqual((await findErased(rig.db, organisation?.id ?? ""))?.rows, { organisation_members: 1 });
     assert.equal((await listDeletedSubject(rig, other.userId)).length, 3);
     const { rows } = await sql<{ n: number }>`select count(*)::integer as n from organisations
       where name = ${canary("cleo-own")}`.execute(rig.db);
@@ -340,6 +356,7 @@ describeOnEngines("the purge", (engine) => {
     }
     assert.ok(runs > 5, `${runs} runs`);
     assert.deepEqual(await runPurge(rig), { erased: [], left: [], rows: 0 });
+    assert.deepEqual((await findErased(rig.db, workspace.id))?.rows, ROWS_OF_WORKSPACE);
     assert.deepEqual(await listDue(rig), []);
   });
 

@@ -69,6 +69,7 @@ describeOnEngines("the cloud's schema", (engine) => {
       created_at: 1_000,
       deleted_at: null,
       purged_at: null,
+      erased_rows: null,
       prompt_hash_key: null,
       prompts_erased_at: null,
       reporting_zone: "UTC",
