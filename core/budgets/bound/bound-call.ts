@@ -1,4 +1,4 @@
-import { decodeLatin1 } from "../../metering/exchange/bytes.ts";
+import { decodeUtf8 } from "../../metering/exchange/bytes.ts";
 import { compileMemberPaths, type PickedMembers, pickMembers } from "../../metering/usage/member-picker.ts";
 import type { MeteredRoute } from "../../metering/usage/route.ts";
 import { PRICE_FACTORS, type PriceFactor } from "../../pricing/factors.data.ts";
@@ -93,12 +93,23 @@ export function boundCall(call: CallToBound, book: Pick<PriceBook, "find">): Cal
   if (model !== null && COMPOUND_MODELS.test(model)) return none;
   // Only a complete body shows that it has no such tools.
   if (body === null || bodyBytes === null || body.length < bodyBytes) return none;
-  const text = decodeLatin1(body);
+  const text = decodeUtf8(body);
   if (SERVER_TOOLS.test(text)) return none;
   const input = boundInput(text, body.length);
   const output = route.requestKind === "embedding" ? 0 : boundOutput(members, model);
   const tokens = input + output;
   return { model, tokens, costPicoUsd: row === null ? null : boundCost(row, call, text, input, output) };
+}
+
+/** Whether a call may cost nothing, as far as its model shows. */
+export function mayCostNothing(
+  { route, model, at }: Pick<CallToBound, "route" | "at"> & { readonly model: string | null },
+  book: Pick<PriceBook, "find">,
+): boolean {
+  if (model === null) return true;
+  const row = book.find({ provider: route.provider, model, requestedModel: null, at });
+  if (row === null) return route.billing === "free";
+  return boundCost(row, { route }, "", 1, route.requestKind === "embedding" ? 0 : 1) === 0n;
 }
 
 function boundInput(text: string, bytes: number): number {
@@ -134,7 +145,7 @@ interface HighestRates {
 /** Returns the cost of all tokens at the highest rates that may apply to them. */
 function boundCost(
   row: RateRow,
-  { route }: CallToBound,
+  { route }: Pick<CallToBound, "route">,
   text: string,
   input: number,
   output: number,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { boundCall } from "../../../../core/budgets/bound/bound-call.ts";
+import { boundCall, type CallToBound, mayCostNothing } from "../../../../core/budgets/bound/bound-call.ts";
 import type { RequestHead } from "../../../../core/metering/exchange/head.ts";
 import { createMessageReader } from "../../../../core/metering/exchange/message-reader.ts";
 import { createRegistry } from "../../../../core/metering/usage/registry.ts";
@@ -192,3 +192,34 @@ function readOnlyRequest(bytes: Uint8Array): { head: RequestHead; body: Uint8Arr
     ? null
     : { head, body: new Uint8Array(Buffer.concat(pieces)) };
 }
+
+describe("mayCostNothing()", () => {
+  const rates: Rates = { ...NO_RATES, input: 0, output: 0 };
+  const row = (more: Partial<Rates>): RateRow => ({
+    ...{ provider: "p", model: "m", source: "operator", match: null, daily: null },
+    ...{ effectiveFrom: null, effectiveTo: null, provenanceDate: "2026-11-23" },
+    rates: { ...rates, ...more },
+  });
+  const may = (
+    found: RateRow | null,
+    model: string | null = "m",
+    more: Partial<CallToBound["route"]> = {},
+  ) => {
+    const route = { api: "openai.chat", provider: "p", model: null, requestKind: "chat", ...more } as const;
+    return mayCostNothing({ route, model, at }, { find: () => found });
+  };
+
+  it("is true for a model without a cost, and as long as the model is not known", () => {
+    assert.equal(may(row({})), true);
+    assert.equal(may(row({ output: null }), "m", { requestKind: "embedding" }), true);
+    assert.equal(may(null, "m", { billing: "free" }), true);
+    assert.equal(may(null, null), true);
+  });
+
+  it("is false for a model that has a cost, or no known one", () => {
+    assert.equal(may(row({ input: 1 })), false);
+    assert.equal(may(row({ output: 1 })), false);
+    assert.equal(may(row({ input: 1 }), "m", { billing: "free" }), false);
+    assert.equal(may(null), false);
+  });
+});
