@@ -1,4 +1,4 @@
-import { boundCall } from "../../core/budgets/bound/bound-call.ts";
+import { boundCall, mayCostNothing } from "../../core/budgets/bound/bound-call.ts";
 import type { CallFacts, CallUse } from "../../core/budgets/budget.ts";
 import type { CallRefused } from "../../core/budgets/decide-call.ts";
 import {
@@ -84,7 +84,7 @@ export function readBody(
   decoder.end((readable) => then(readable ? joinBytes(pieces) : null));
 }
 
-function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
+export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   const [first] = pieces;
   if (first !== undefined && pieces.length === 1) return first;
   const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
@@ -117,6 +117,27 @@ export function describeCall(
   return { question, head, route, model, facts, bound, attribution, answer };
 }
 
+/**
+ * Returns the facts that the start of a long body states. Null: they are not enough for any decision, because the body is encoded, or because
+ * the call may cost nothing.
+ */
+export function readStart(
+  sources: CallSources,
+  { body }: Pick<CallQuestion, "body">,
+  head: RequestHead,
+  route: MeteredRoute,
+): CallFacts | null {
+  if (headerValue(head.headers, "content-encoding") !== null) return null;
+  const reader = createRequestFactsReader(route);
+  reader.push(body);
+  const { requestedModel } = reader.end();
+  const call = { route, model: requestedModel, at: sources.now() };
+  if (mayCostNothing(call, sources.prices())) return null;
+  // The rest may state the session and the agent.
+  const { session, agent, ...facts } = statedFacts(sources, { head, route, requestedModel });
+  return facts;
+}
+
 /** Returns the facts that a request states. */
 export function statedFacts(
   { sessions, place }: Pick<CallSources, "sessions" | "place">,
@@ -143,7 +164,11 @@ export function statedFacts(
 }
 
 /** Returns the caller if it is known already, and null if it must be looked up. */
-export function knownAttribution({ question, head, attribution }: KnownCall): CallAttribution | null {
+export function knownAttribution({
+  question,
+  head,
+  attribution,
+}: Pick<KnownCall, "question" | "head" | "attribution">): CallAttribution | null {
   const known = attribution.known?.(projectOf(question, head)) ?? null;
   const git = attribution.git?.() ?? null;
   return known === null || git instanceof Promise ? null : { ...known, git };
@@ -160,24 +185,34 @@ export async function attributeCall({ question, head, attribution }: KnownCall):
 const projectOf = ({ project }: Pick<CallQuestion, "project">, { headers }: RequestHead) =>
   project ?? headerValue(headers, "x-meter-project");
 
+/** Returns the facts of the caller, as far as it is known, and the name of the client's program. */
+export function callerFacts({ head }: Pick<KnownCall, "head">, attribution: CallAttribution | null) {
+  const program = attribution?.client ?? null;
+  const client = programOfUserAgent(headerValue(head.headers, "user-agent")) ?? program;
+  const caller: CallFacts =
+    attribution === null
+      ? {}
+      : {
+          project: attribution.project,
+          branch: attribution.git?.branch ?? null,
+          client: program ?? client,
+        };
+  return { caller, program };
+}
+
 /** Returns all facts, as far as the caller is known, and the name of the client's program. */
 export function completeFacts(
   { sessions }: Pick<CallSources, "sessions">,
-  { head, facts }: KnownCall,
+  call: KnownCall,
   attribution: CallAttribution | null,
 ) {
-  const program = attribution?.client ?? null;
-  const client = programOfUserAgent(headerValue(head.headers, "user-agent")) ?? program;
-  const all: CallFacts = {
-    ...facts,
-    ...(attribution !== null && {
-      project: attribution.project,
-      branch: attribution.git?.branch ?? null,
-      client: program ?? client,
-      session: facts.session ?? inferSession(sessions, attribution),
-    }),
+  const { caller, program } = callerFacts(call, attribution);
+  const facts: CallFacts = {
+    ...call.facts,
+    ...caller,
+    ...(attribution !== null && { session: call.facts.session ?? inferSession(sessions, attribution) }),
   };
-  return { facts: all, program };
+  return { facts, program };
 }
 
 /** Without a process, the session is never known. */
@@ -185,7 +220,7 @@ const inferSession = (sessions: CallSessions, { processId }: CallAttribution): s
   processId === undefined ? null : sessions.begin(String(processId));
 
 export function formatAnswer(
-  { question, head, route }: KnownCall,
+  { question, head, route }: Pick<KnownCall, "question" | "head" | "route">,
   refused: CallRefused,
   program: string | null,
 ): Uint8Array {

@@ -1,30 +1,39 @@
 import { type CallFacts, type CallUse, matchesScope } from "../../core/budgets/budget.ts";
 import type { BudgetsState } from "../../core/budgets/budget-state.ts";
 import { callsToCut, mayCut } from "../../core/budgets/calls-to-cut.ts";
-import { type CallDecision, type CallToDecide, isBlocking } from "../../core/budgets/decide-call.ts";
+import {
+  type CallDecision,
+  type CallRefused,
+  type CallToDecide,
+  isBlocking,
+} from "../../core/budgets/decide-call.ts";
 import type { LetThrough } from "../../core/budgets/let-through.ts";
 import { createCut } from "../../core/budgets/refusal/create-cut.ts";
-import { readRequestHead } from "../../core/metering/exchange/head.ts";
+import { type RequestHead, readRequestHead } from "../../core/metering/exchange/head.ts";
 import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
+import type { MeteredRoute } from "../../core/metering/usage/route.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import type { CallAttribution, ConnectionAttribution, HeldCallEvents } from "../capture/ports.ts";
-import { type KnownPricing, placeKey } from "../proxy/call-bounds.ts";
 import type { GateConfig } from "../proxy/call-gate.ts";
 import type { CallQuestion, GateAnswer, PassedUses } from "../proxy/call-question.ts";
+import type { RestOfBody } from "../proxy/long-questions.ts";
 import { createPassCounts, createThreadMemory, openThreadMemory, type PassMemory } from "../proxy/passes.ts";
 import type { CutOrder } from "../proxy/response-cut.ts";
 import {
   attributeCall,
   type CallSources,
+  callerFacts,
   completeFacts,
   describeCall,
   formatAnswer,
   hasTurns,
+  joinBytes,
   type KnownCall,
   knownAttribution,
   matchRoute,
   parseTurn,
   readBody,
+  readStart,
 } from "./describe-held-call.ts";
 import {
   addPass,
@@ -34,6 +43,7 @@ import {
   readPass,
   settlePasses,
 } from "./passed-calls.ts";
+import { listPricing, notePricing, type PricedState } from "./priced-calls.ts";
 import { DECISION_TIMEOUT_MS } from "./provisional-gate.ts";
 import { warmUpDecisions } from "./warm-up.ts";
 
@@ -68,8 +78,16 @@ export interface HeldCallPorts extends CallSources {
 
 /** Decides on calls that the proxy holds, and counts those that it admitted as in flight until they are stored. */
 export interface HeldCalls extends HeldCallEvents {
-  /** Decides once the calls that passed are counted: those of `passed`, and of earlier questions. Null: it need not wait for any. */
-  decide(question: CallQuestion, answer: (answer: GateAnswer) => void, passed?: PassedUses | null): void;
+  /**
+   * Decides once the calls that passed are counted: those of `passed`, and of earlier questions. Null: it need not wait for any. With `rest`,
+   * the question has only the start of its body.
+   */
+  decide(
+    question: CallQuestion,
+    answer: (answer: GateAnswer) => void,
+    passed?: PassedUses | null,
+    rest?: RestOfBody | null,
+  ): void;
   /** The call was sent because its decision came too late. */
   sentLate(connection: number, request: number): void;
   /** Records were stored and are part of the budgets' sums. */
@@ -87,7 +105,7 @@ const ALLOWED: GateAnswer = { kind: "allow" };
 /** The most attributions that are kept for later calls on their connections. */
 const MAX_ATTRIBUTIONS = 4_096;
 
-interface HeldState extends HeldCallPorts, PassedState {
+interface HeldState extends HeldCallPorts, PassedState, PricedState {
   readonly budgets: HeldCallBudgets;
   /** By connection. */
   readonly attributions: Map<number, ConnectionAttribution>;
@@ -103,8 +121,6 @@ interface HeldState extends HeldCallPorts, PassedState {
   readonly shown: Set<string>;
   /** The calls whose records are not stored yet, by the id of the record. */
   readonly unstored: Map<string, string>;
-  /** How calls like those that were decided on last are priced, by host, path and model. The latest is the last. */
-  readonly priced: Map<string, Omit<KnownPricing, "row">>;
   /** Whether the code that decides has run. */
   isWarm: boolean;
 }
@@ -124,9 +140,6 @@ interface DecidingCall {
   /** What is known so far. */
   call: KnownCall | null;
 }
-
-/** For how many paths and models the relay can bound calls. */
-const MAX_PRICED = 16;
 
 /** How many decisions are kept. */
 const MAX_DECIDED = 64;
@@ -151,7 +164,8 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
     isWarm: false,
   };
   return {
-    decide: (question, answer, passed = null) => decideAfter(state, question, answer, passed),
+    decide: (question, answer, passed = null, rest = null) =>
+      decideAfter(state, question, answer, passed, rest),
     passed: (connection, request, number) =>
       addPass(state, callId(connection, request), connection, request, number),
     read: (connection, request, call) => readPass(state, callId(connection, request), call),
@@ -196,45 +210,6 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
   };
 }
 
-/** Returns the pricing with the rates of now. */
-function listPricing({ priced, prices, now }: HeldState): readonly KnownPricing[] {
-  const at = now();
-  // Sorted, so that only a change changes it.
-  return [...priced.keys()].sort().map((key) => {
-    const each = priced.get(key) as Omit<KnownPricing, "row">;
-    const { model, route } = each;
-    return { ...each, row: prices().find({ provider: route.provider, model, requestedModel: null, at }) };
-  });
-}
-
-/** Lets the relay bound calls like this one. */
-function notePricing(
-  { priced }: HeldState,
-  { host, port, turn }: CallQuestion,
-  { head: { method, target }, route, model, bound }: KnownCall,
-): void {
-  if (turn !== null || model === null || bound.tokens === null) return;
-  const key = `${placeKey({ host, port, method, target })} ${model}`;
-  const known = priced.get(key);
-  if (known !== undefined) {
-    // To the end.
-    priced.delete(key);
-    priced.set(key, known);
-    return;
-  }
-  const [oldest] = priced.keys();
-  if (priced.size >= MAX_PRICED && oldest !== undefined) priced.delete(oldest);
-  const { api, provider, requestKind, extras, billing } = route;
-  priced.set(key, {
-    ...{ host, port, method, target, model },
-    route: {
-      ...{ api, provider, model: route.model, requestKind },
-      ...(extras !== undefined && { extras }),
-      ...(billing !== undefined && { billing }),
-    },
-  });
-}
-
 function storeCalls(state: HeldState, records: Iterable<Pick<RequestRecord, "requestId">>): void {
   const { unstored, budgets, passes } = state;
   if (unstored.size === 0) return settlePasses(state, []);
@@ -269,6 +244,7 @@ function decideAfter(
   question: CallQuestion,
   answer: (answer: GateAnswer) => void,
   passed: PassedUses | null,
+  rest: RestOfBody | null,
 ): void {
   const { connection, request } = question;
   const deciding: DecidingCall = { connection, shown: "nothing", isSent: false, call: null };
@@ -276,8 +252,8 @@ function decideAfter(
   if (passed !== null)
     countPasses(state, passed, (id, pass, call, found) => admitPass(state, id, pass, call, found));
   // Those of earlier questions may still wait.
-  if (passed === null || state.counting.size === 0) return decide(state, question, answer);
-  void Promise.all(state.counting.values()).then(() => decide(state, question, answer));
+  if (passed === null || state.counting.size === 0) return decide(state, question, answer, rest);
+  void Promise.all(state.counting.values()).then(() => decide(state, question, answer, rest));
 }
 
 function admitPass(
@@ -348,7 +324,12 @@ function admit({ admitted }: HeldState, connection: number, id: string): void {
   else calls.add(id);
 }
 
-function decide(state: HeldState, question: CallQuestion, send: (answer: GateAnswer) => void): void {
+function decide(
+  state: HeldState,
+  question: CallQuestion,
+  send: (answer: GateAnswer) => void,
+  rest: RestOfBody | null,
+): void {
   const answer = (decision: GateAnswer) => {
     state.deciding.delete(callId(question.connection, question.request));
     send(decision);
@@ -358,11 +339,51 @@ function decide(state: HeldState, question: CallQuestion, send: (answer: GateAns
   const route = matchRoute(state, question, head);
   if (route === null) return answer(ALLOWED);
   if (question.turn === null && hasTurns(route)) return answer({ kind: "allow", holdsTurns: true });
-  readBody(state, question, head, (body) => {
-    const call = describeCall(state, question, head, route, body, attributionOf(state, question), answer);
-    notePricing(state, question, call);
-    decideCall(state, call);
-  });
+  const decideWhole = (whole: CallQuestion) =>
+    readBody(state, whole, head, (body) => {
+      const call = describeCall(state, whole, head, route, body, attributionOf(state, whole), answer);
+      notePricing(state, whole, call);
+      decideCall(state, call);
+    });
+  if (rest === null) return decideWhole(question);
+  if (refuseAtStart(state, question, head, route, answer)) return;
+  rest((bytes) => decideWhole({ ...question, body: joinBytes([question.body, bytes]) }));
+}
+
+/**
+ * Refuses a call if the start of its body is enough for that, since the bound of a long body takes longer than the call may wait. Returns
+ * false, and sends no answer, otherwise.
+ */
+function refuseAtStart(
+  state: HeldState,
+  question: CallQuestion,
+  head: RequestHead,
+  route: MeteredRoute,
+  answer: (answer: GateAnswer) => void,
+): boolean {
+  const start = readStart(state, question, head, route);
+  if (start === null || state.deciding.get(callId(question.connection, question.request))?.isSent === true)
+    return false;
+  const call = { question, head, route, attribution: attributionOf(state, question), answer };
+  const { caller, program } = callerFacts(call, knownAttribution(call));
+  const facts = { ...start, ...caller };
+  const decision = state.budgets.decide({ facts, bound: undefined, isFinal: false });
+  if (decision.kind !== "refuse") return false;
+  rememberDecision(state, { id: callId(question.connection, question.request), facts, isCounted: false });
+  refuse(state, call, facts, decision, program);
+  return true;
+}
+
+function refuse(
+  state: HeldState,
+  call: Pick<KnownCall, "question" | "head" | "route" | "answer">,
+  facts: CallFacts,
+  decision: CallRefused,
+  program: string | null,
+): void {
+  state.budgets.refused(decision.budget, facts);
+  settlePasses(state, []);
+  call.answer({ kind: "refuse", answer: formatAnswer(call, decision, program), budget: decision.budget });
 }
 
 function decideCall(state: HeldState, call: KnownCall): void {
@@ -411,9 +432,7 @@ function finishDecision(
   if (!isSent && decision.kind === "allow" && isCounted) state.budgets.letThrough(decision.letThrough);
   rememberDecision(state, { id, facts, isCounted });
   if (decision.kind === "refuse" && !isSent) {
-    state.budgets.refused(decision.budget, facts);
-    settlePasses(state, []);
-    call.answer({ kind: "refuse", answer: formatAnswer(call, decision, program), budget: decision.budget });
+    refuse(state, call, facts, decision, program);
     return true;
   }
   const seen = deciding?.shown ?? "end";

@@ -33,7 +33,7 @@ export function startProxyEarly(start: (sink: ProxySink) => Promise<RunningProxy
       if (target !== null) return target.event(event);
       buffered.push((sink) => sink.event(event));
     },
-    decide: (question, answer, passed) => target?.decide?.(question, answer, passed),
+    decide: (question, answer, passed, rest) => target?.decide?.(question, answer, passed, rest),
     sentLate: (connection, request) => target?.sentLate?.(connection, request),
   });
   running.catch(() => {}); // `attach()` reports it

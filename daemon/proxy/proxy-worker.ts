@@ -23,6 +23,7 @@ import { createHostMatcher } from "./host-patterns.ts";
 import { watchHungDaemon } from "./hung-daemon.ts";
 import { createLeafContexts } from "./leaf-contexts.ts";
 import { createLoginThrottle } from "./login-throttle.ts";
+import { divideQuestion } from "./long-questions.ts";
 import { createLookupCache } from "./lookup-cache.ts";
 import { createPeers } from "./peers.ts";
 import { defaultProxyLimits } from "./proxy-config.ts";
@@ -180,7 +181,7 @@ const context: RelayContext = {
     counters.gate,
     (id, question, passed) => {
       if (passed !== null) log.flush();
-      post({ kind: "question", id, question, passed });
+      for (const message of divideQuestion(id, question, passed)) post(message);
     },
     ({ connection, request }) => post({ kind: "sent_late", connection, request }),
     passMemory === undefined ? null : openFileMemory(passMemory),

@@ -1,10 +1,16 @@
+import type { RestOfBody } from "./long-questions.ts";
 import type { ProxyThread } from "./proxy-thread.ts";
 import type { TapFrame } from "./tap-frames.ts";
 import { readTapBatch, readTapEntry, type TapBatch, tapClock } from "./tap-log.ts";
 import type { FromWorker } from "./worker-messages.ts";
 
 /** A message that takes its turn in the log. */
-type LoggedMessage = Exclude<FromWorker, { kind: "ready" | "listen_failed" }>;
+type LoggedMessage =
+  | Exclude<FromWorker, { kind: "ready" | "listen_failed" | "question" | "question_rest" }>
+  | ReceivedQuestion;
+
+/** A question with the rest of its body; null: it has all of it. */
+export type ReceivedQuestion = FromWorker & { kind: "question" } & { readonly rest: RestOfBody | null };
 
 /** A message that is not a part of the log. */
 export type RelayMessage = Exclude<LoggedMessage, { kind: "batch" | "announced" }>;

@@ -2,10 +2,16 @@ import type { MessagePort } from "node:worker_threads";
 import type { GateConfig } from "./call-gate.ts";
 import type { CallQuestion, GateAnswer, PassedUses } from "./call-question.ts";
 import { addCounters, createCounters, type ProxyCounters } from "./counters.ts";
+import { createExpectedRests, type RestOfBody } from "./long-questions.ts";
 import { probePort } from "./probe-port.ts";
 import { type ProxyConfig, withoutInterception } from "./proxy-config.ts";
 import { type ProxyThread, startProxyThread } from "./proxy-thread.ts";
-import { createRelayLogReader, type RelayLogReader, type RelayMessage } from "./relay-log-reader.ts";
+import {
+  createRelayLogReader,
+  type ReceivedQuestion,
+  type RelayLogReader,
+  type RelayMessage,
+} from "./relay-log-reader.ts";
 import type { CutOrder } from "./response-cut.ts";
 import type { TapFrame } from "./tap-frames.ts";
 import type { FromWorker, IdleConnection, ProxyWorkerData, ToWorker } from "./worker-messages.ts";
@@ -48,9 +54,14 @@ export interface ProxySink {
   /**
    * Decides on a call that is held. It is asked before the frames of the call, and may be asked before its connection's `opened`.
    * Without it, or if it answers too late, the gate's configuration decides. The log has shown the calls that went without a
-   * decision, which are counted first if `passed` is not null.
+   * decision, which are counted first if `passed` is not null. If `rest` is not null, the question has only the start of its body.
    */
-  decide?(question: CallQuestion, answer: (answer: GateAnswer) => void, passed: PassedUses | null): void;
+  decide?(
+    question: CallQuestion,
+    answer: (answer: GateAnswer) => void,
+    passed: PassedUses | null,
+    rest: RestOfBody | null,
+  ): void;
   /** The call was asked about, and was sent because no answer had come in time. */
   sentLate?(connection: number, request: number): void;
 }
@@ -297,6 +308,7 @@ function startWorker(
     worker.postMessage({ kind: "caller_lookup", port } satisfies ToWorker, [port]),
   );
   let problem = "the worker ended";
+  const rests = createExpectedRests();
   worker.on("message", (message: FromWorker) => {
     proxy.heardAt = performance.now();
     if (message.kind === "ready") {
@@ -306,8 +318,12 @@ function startWorker(
     } else if (message.kind === "listen_failed") {
       problem = message.message;
       onFailed(new ProxyListenError(message.code, message.message));
-    } else if (message.kind === "question" && message.passed === null) {
-      decide(proxy, worker, message);
+    } else if (message.kind === "question") {
+      const question = { ...message, rest: message.hasRest ? rests.expect(message.id) : null };
+      if (message.passed === null) decide(proxy, worker, question);
+      else reader.push(worker, question);
+    } else if (message.kind === "question_rest") {
+      guard(proxy, () => rests.arrived(message.id, message.bytes));
     } else {
       if (message.kind === "pong") proxy.probes.get(message.id)?.();
       reader.push(worker, message);
@@ -327,16 +343,19 @@ function startWorker(
 
 /** Decides on a held call at once: it waits, and the log may be long. Without an answer, the worker decides. */
 function decide(
-  { sink }: ProxyState,
+  proxy: ProxyState,
   worker: ProxyThread,
-  { id, question, passed }: FromWorker & { kind: "question" },
+  { id, question, passed, rest }: ReceivedQuestion,
 ): void {
+  const answer = (answer: GateAnswer) =>
+    worker.postMessage({ kind: "answer", id, answer } satisfies ToWorker);
+  guard(proxy, () => proxy.sink.decide?.(question, answer, passed, rest));
+}
+
+/** Runs a part of a decision, and reports its failure. */
+function guard({ sink }: ProxyState, work: () => void): void {
   try {
-    sink.decide?.(
-      question,
-      (answer) => worker.postMessage({ kind: "answer", id, answer } satisfies ToWorker),
-      passed,
-    );
+    work();
   } catch (error) {
     sink.event({ kind: "sink_failed", error });
   }

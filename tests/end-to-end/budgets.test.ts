@@ -9,11 +9,11 @@ import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 describe("a budget that blocks", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
   const rig = useSimulatedMeter("budgets");
 
-  async function begin(scenario: string) {
+  async function begin(scenario: string, more: object = {}) {
     const call = rawCalls.anthropic?.(scenario, true) as RawCall;
     const socket = await dialProvider(rig.meter, call.host);
     const { over } = receive(socket);
-    const body = JSON.stringify(call.body);
+    const body = JSON.stringify({ ...call.body, ...more });
     socket.write(
       `POST ${call.path} HTTP/1.1\r\nHost: ${call.host}\r\nX-Api-Key: sk-ant-api03-x\r\nConnection: close\r\n` +
         `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
@@ -21,7 +21,8 @@ describe("a budget that blocks", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }
     return { over, socket };
   }
 
-  const send = async (scenario: string) => (await (await begin(scenario)).over).bytes.toString("latin1");
+  const send = async (scenario: string, more?: object) =>
+    (await (await begin(scenario, more)).over).bytes.toString("latin1");
 
   async function run(...words: string[]) {
     const { code, stdout, stderr } = await rig.meter.run(words);
@@ -62,6 +63,18 @@ describe("a budget that blocks", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }
     await run("budget", "lift", "few", "--for", "1h", "--reason", "test");
     assert.match(await send("ok"), /^HTTP\/1\.1 200/);
     await run("budget", "remove", "few");
+  });
+
+  it("refuses calls in time whatever their size is", async () => {
+    await run("budget", "set", "none", "0 USD", "--block");
+    for (const bytes of [100_000, 1_000_000, 2_000_000]) {
+      const content = "é".repeat(bytes / 2);
+      // A busy machine may decide too late; such calls are sent.
+      await waitFor(`a refusal of ${bytes} bytes`, async () =>
+        (await send("ok", { messages: [{ role: "user", content }] })).startsWith("HTTP/1.1 429"),
+      );
+    }
+    await run("budget", "remove", "none");
   });
 
   it("of a period session refuses the calls of a program that states no session", async () => {
@@ -149,7 +162,7 @@ describe("a budget that blocks", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }
   it("has exactly the sum of the records after the daemon was killed, and nothing in flight", async () => {
     await run("budget", "set", "wide", "1000 USD", "--period", "total", "--block");
     for (let round = 0; round < 3; round += 1) {
-      const calls = await Promise.all(["ok", "ok", "silence", "silence"].map(begin));
+      const calls = await Promise.all(["ok", "ok", "silence", "silence"].map((scenario) => begin(scenario)));
       await Promise.race(calls.map(({ over }) => over));
       process.kill(rig.meter.pid, "SIGKILL");
       await rig.restart();

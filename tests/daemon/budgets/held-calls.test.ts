@@ -158,6 +158,100 @@ describe("createHeldCalls()", () => {
     assert.equal((await open(budgetOf({ limit: 0n, scope, fail: "closed" })).decide(long)).kind, "refuse");
   });
 
+  describe("of a long body, of which only the start has arrived", () => {
+    const { model, ...others } = body;
+    const start = `{"model":"${model}",`;
+    const rest = JSON.stringify({ ...others, session_id: "own", text: "é".repeat(1_000) }).slice(1);
+
+    function decideStart(budget: Budget, first: string | Uint8Array = start, headers?: string) {
+      const { budgets, heldCalls, inFlight } = open(budget);
+      const answers: string[] = [];
+      let arrive = (_: Uint8Array) => {};
+      heldCalls.decide(
+        ask({ body: Buffer.from(first) }, "/v1/messages", headers),
+        (answer) => void answers.push(answer.kind),
+        null,
+        (use) => {
+          arrive = use;
+        },
+      );
+      return { budgets, heldCalls, answers, inFlight, arrive: (text: string) => arrive(Buffer.from(text)) };
+    }
+
+    it("refuses without the rest if the budget is used up, with reservations or without", () => {
+      const scopes: Budget["scope"][] = [
+        {},
+        { model: ["claude-sonnet-*"] },
+        { project: ["rig"], machine: ["m"] },
+      ];
+      for (const scope of scopes)
+        for (const reserve of [false, true]) {
+          const { answers, inFlight } = decideStart(budgetOf({ limit: 0n, scope, reserve }));
+          assert.deepEqual([answers, inFlight()], [["refuse"], []], JSON.stringify(scope));
+        }
+    });
+
+    it("waits for the rest if the decision needs it, and decides as on a short body", () => {
+      const used = budgetOf({ limit: 0n });
+      const session = { kind: "session" } as const;
+      const cases: readonly [string, Budget, "allow" | "refuse"][] = [
+        ["another model", { ...used, scope: { model: ["gpt-*"] } }, "allow"],
+        ["session", { ...used, scope: { session: ["own"] } }, "refuse"],
+        ["agent", { ...used, scope: { agent: ["*"] } }, "allow"],
+        ["period of a session", { ...used, period: session }, "refuse"],
+        ["bound", budgetOf({ limit: 1n, reserve: true }), "refuse"],
+        ["room", budgetOf(), "allow"],
+      ];
+      for (const [name, budget, expected] of cases) {
+        const { answers, arrive, inFlight } = decideStart(budget);
+        assert.deepEqual(answers, [], name);
+        arrive(rest);
+        assert.deepEqual(answers, [expected], name);
+        assert.equal(inFlight().length, expected === "allow" ? 1 : 0, name);
+      }
+      const late = decideStart({ ...used, scope: { model: ["claude-*"] } }, "{");
+      assert.deepEqual(late.answers, []);
+      late.arrive(`${start.slice(1)}${rest}`);
+      assert.deepEqual(late.answers, ["refuse"]);
+    });
+
+    it("counts an allowed call with the bound of the whole body", async () => {
+      const short = open(budgetOf());
+      await short.decide(ask({ body: Buffer.from(`${start}${rest}`) }));
+      const long = decideStart(budgetOf());
+      long.arrive(rest);
+      const boundIn = ({ budgets }: Pick<typeof short, "budgets">) => budgets.state().calls[0]?.bound;
+      assert.ok(Number(boundIn(short)?.tokens) > 1_000);
+      assert.deepEqual(boundIn(long), boundIn(short));
+    });
+
+    it("refuses nothing at the start that is compressed, or may cost nothing", () => {
+      const used = budgetOf({ limit: 0n });
+      const headers = "content-encoding: gzip\r\nx-api-key: sk-ant-api03-x\r\n";
+      assert.deepEqual(decideStart(used, gzipSync(start), headers).answers, []);
+      assert.deepEqual(decideStart(used, "{").answers, []);
+    });
+
+    it("refuses no call that was sent already, and counts it", async () => {
+      const { budgets, heldCalls, inFlight } = open(budgetOf({ limit: 0n }));
+      heldCalls.passed(9, 1, 1);
+      const answer = new Promise<GateAnswer>((resolve) =>
+        heldCalls.decide(
+          ask({ body: Buffer.from(start) }),
+          resolve,
+          usesOf(1, { microUsd: 1, tokens: 1 }),
+          (use) => use(Buffer.from(rest)),
+        ),
+      );
+      heldCalls.sentLate(1, 1);
+      // It waited for the call that passed.
+      heldCalls.closed(9);
+      assert.equal((await answer).kind, "allow");
+      assert.deepEqual(inFlight(), ["1.1"]);
+      assert.deepEqual(budgets.sent, [[{ budget: "cap", reason: "late" }]]);
+    });
+  });
+
   it("does not count a call whose caller becomes known only after the call has ended", async () => {
     const scope = { project: ["rig"] };
     for (const [end, left] of [

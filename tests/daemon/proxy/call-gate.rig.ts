@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-question.ts";
+import type { RestOfBody } from "../../../daemon/proxy/long-questions.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
 import {
   answerEach,
@@ -28,13 +29,20 @@ export interface Setup {
   send(text: string): void;
 }
 
+/** Returns the answer to a question; null: it is given later, or not at all. */
+export type Decide = (
+  question: CallQuestion,
+  rest: RestOfBody | null,
+  answer: (answer: GateAnswer) => void,
+) => GateAnswer | null;
+
 export type Form = "intercepted" | "absolute" | "gateway";
 
 /** Opens a proxy that holds calls, and a client that uses it in one form. */
 export async function openHeld(
   cleanup: Cleanup,
   form: Form,
-  decide: (question: CallQuestion) => GateAnswer | null,
+  decide: Decide,
   overrides: Partial<ProxyConfig> = {},
   serve = answerEach(),
 ): Promise<Setup> {
@@ -49,9 +57,9 @@ export async function openHeld(
       ...overrides,
     },
     undefined,
-    (question, answer) => {
+    (question, answer, _, rest) => {
       questions.push(question);
-      const found = decide(question);
+      const found = decide(question, rest, answer);
       if (found !== null) answer(found);
     },
   );

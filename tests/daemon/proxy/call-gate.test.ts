@@ -4,9 +4,10 @@ import { after, describe, it } from "node:test";
 import { UNLIMITED_ROOM } from "../../../core/budgets/pass-room.ts";
 import { createCallGate } from "../../../daemon/proxy/call-gate.ts";
 import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-question.ts";
+import { QUESTION_BODY_BYTES } from "../../../daemon/proxy/long-questions.ts";
 import { createPassCounts, createThreadMemory, openThreadMemory } from "../../../daemon/proxy/passes.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
-import { allowed, type Form, openHeld, post, textOf } from "./call-gate.rig.ts";
+import { allowed, type Decide, type Form, openHeld, post, textOf } from "./call-gate.rig.ts";
 import { collect, createCleanup } from "./proxy.rig.ts";
 
 const cleanup = createCleanup();
@@ -18,7 +19,7 @@ const refused: GateAnswer = { kind: "refuse", answer: Buffer.from(REFUSAL), budg
 /** Opens a proxy that holds calls, and a client that uses it in one form. */
 const open = (
   form: Form,
-  decide: (question: CallQuestion) => GateAnswer | null,
+  decide: Decide,
   overrides?: Partial<ProxyConfig>,
   serve?: (seen: string, socket: Socket) => void,
 ) => openHeld(cleanup, form, decide, overrides, serve);
@@ -65,6 +66,26 @@ for (const form of ["intercepted", "absolute", "gateway"] as const) {
       assert.equal(proxy.logged("response").toString(), REFUSAL);
       await proxy.ping(2_000);
       assert.deepEqual(proxy.counters().gate, { asked: 1, refused: 1, undecided: 0, early: 0 });
+    });
+
+    it("is decided with the start of a long body, whose rest follows", async () => {
+      const rests: Buffer[] = [];
+      const body = Buffer.from("abcdefgh".repeat(50_000));
+      const { client, proxy, questions, server, at, send } = await open(form, (_, rest, answer) => {
+        rest?.((bytes) => {
+          rests.push(Buffer.from(bytes));
+          answer(allowed);
+        });
+        return null;
+      });
+      const got = collect(client);
+      send(post(at("/v1/messages"), body.toString()));
+      await got.until((bytes) => bytes.includes("ok 1"));
+      const [{ body: start, isWhole } = assert.fail()] = questions;
+      assert.deepEqual([start.length, isWhole, rests.length], [QUESTION_BODY_BYTES, true, 1]);
+      assert.deepEqual(Buffer.concat([start, ...rests]), body);
+      while (!server.connections[0]?.seen.endsWith(`\r\n\r\n${body}`)) await proxy.ping(5_000);
+      client.destroy();
     });
 
     it("does not wait for requests that send nothing", async () => {
