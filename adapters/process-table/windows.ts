@@ -80,6 +80,10 @@ const QUERY =
   "[Console]::OutputEncoding=[Text.Encoding]::UTF8; Get-CimInstance Win32_Process | " +
   "Select-Object ProcessId,ParentProcessId,Name,CommandLine | ConvertTo-Json -Compress";
 
+/** Reads all processes, by their ids. */
+export const readProcesses = async (run: RunCommand): Promise<Map<number, ProcessRow>> =>
+  readProcessList(await run("powershell", ["-NoProfile", "-NonInteractive", "-Command", QUERY]));
+
 /**
  * Creates a function that answers batches with `netstat` and CIM, which run once per batch. The working directory and
  * environment of another process are only in its memory, so both stay unknown. The project then comes from the header, the
@@ -92,9 +96,7 @@ export function answerOnWindows(run: RunCommand): AnswerBatch {
       readNetstat(connections, clientPort, serverPort),
     );
     if (found.every((pid) => pid === null)) return queries.map(() => UNKNOWN_CALLER);
-    const rows = readProcessList(
-      await run("powershell", ["-NoProfile", "-NonInteractive", "-Command", QUERY]),
-    );
+    const rows = await readProcesses(run);
     const factsOf = (pid: number): ProcessFacts => {
       const program = rows.get(pid)?.words[0];
       return {

@@ -1,10 +1,12 @@
-/** What `cli/supervise.sh` and the processes that it starts tell each other and commands. */
+/** What `cli/supervise.sh`, or a process in its place, and the processes that it starts tell each other and commands. */
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import * as v from "valibot";
 import { readSmallFile } from "../../adapters/files/read-small-file.ts";
 import { read } from "../../adapters/process-table/linux-process.ts";
+import { OR_RELAY } from "../../core/operations/install/service-files.ts";
 import { databaseFile } from "../home/database-file.ts";
 import { isAlive, stateFile } from "./daemon-process.ts";
 
@@ -96,7 +98,7 @@ export function findInterruption(home: string, crash: Crash | null): number | nu
 /** The content of `<meter_home>/relay.json`: a process that relays without metering, because the daemon keeps crashing or can't start. */
 export interface UnmeteredRelay {
   readonly pid: number;
-  /** The process of the script, which starts the daemon again. */
+  /** The process that starts the daemon again: the script, or this one. */
   readonly supervisor: number;
   readonly proxy_port: number;
   readonly crashes: number;
@@ -127,16 +129,22 @@ async function readRelay(home: string): Promise<UnmeteredRelay | null> {
 }
 
 /** Returns the command line of a process where there is no `/proc`. */
-async function readWithPs(pid: number): Promise<string> {
+async function askCommandLine(pid: number): Promise<string> {
   const { runCommand } = await import("../../adapters/process-table/run-command.ts");
-  return runCommand("ps", ["-o", "args=", "-p", `${pid}`]).catch(() => "");
+  if (process.platform !== "win32") return runCommand("ps", ["-o", "args=", "-p", `${pid}`]).catch(() => "");
+  const { readProcesses } = await import("../../adapters/process-table/windows.ts");
+  const rows = await readProcesses(runCommand).catch(() => null);
+  return rows?.get(pid)?.words.join(" ") ?? "";
 }
 
-/** Whether a process is the script: an earlier script's id may be that of another program by now. */
+/**
+ * Whether a process starts the daemon again: it is the script, or has the option in its place. An earlier one's id may be that of another
+ * program by now.
+ */
 async function isSupervisor(pid: number): Promise<boolean> {
   if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return false;
-  const words = read(`/proc/${pid}/cmdline`) ?? (await readWithPs(pid));
-  return words.includes(SUPERVISOR_SCRIPT);
+  const words = read(`/proc/${pid}/cmdline`) ?? (await askCommandLine(pid));
+  return words.includes(SUPERVISOR_SCRIPT) || words.includes(OR_RELAY);
 }
 
 /** Finds the process that relays without metering; null if there is none. If it has just died, the script starts it again. */

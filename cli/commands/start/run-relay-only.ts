@@ -3,7 +3,7 @@ import type { Writable } from "node:stream";
 import { writeFileAtomic } from "../../../adapters/files/write-file-atomic.ts";
 import { createRegistry } from "../../../core/metering/usage/registry.ts";
 import { withoutInterception } from "../../../daemon/proxy/proxy-config.ts";
-import { startProxy } from "../../../daemon/proxy/start-proxy.ts";
+import { type RunningProxy, startProxy } from "../../../daemon/proxy/start-proxy.ts";
 import { forgetRelay, readCrash, relayFile, type UnmeteredRelay } from "../../daemon/supervision.ts";
 import { checkOwner } from "../../home/prepare-home.ts";
 import { readConfigOrDefaults } from "../../home/read-config.ts";
@@ -14,7 +14,7 @@ import { stopSignal } from "./stop-signal.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** How long open connections may continue once the daemon is tried again, in milliseconds. */
-const DRAIN_MS = 600_000;
+export const DRAIN_MS = 600_000;
 
 /**
  * Relays without metering until it is stopped: the proxy with its rules about clients and targets, but without certificates,
@@ -22,6 +22,19 @@ const DRAIN_MS = 600_000;
  * read, it relays with the defaults, so only for this machine.
  */
 export async function runRelayOnly(home: string, env: Environment, stderr: Writable): Promise<number> {
+  const { proxy, lost } = await startRelayOnly(home, env, stderr);
+  const cause = await Promise.race([stopSignal(), lost]);
+  forgetRelay(home);
+  await proxy.stop(DRAIN_MS);
+  return cause === "signal" ? 0 : 1;
+}
+
+/** Starts such a relay, and announces it. `lost` resolves if it has lost its port. */
+export async function startRelayOnly(
+  home: string,
+  env: Environment,
+  stderr: Writable,
+): Promise<{ readonly proxy: RunningProxy; readonly host: string; readonly lost: Promise<void> }> {
   checkOwner(home);
   const { config, problem } = await readConfigOrDefaults(home, env);
   const registry = createRegistry(config.providers, { deployments: config.azureDeployments });
@@ -42,10 +55,7 @@ export async function runRelayOnly(home: string, env: Environment, stderr: Writa
     throw await describeStartFailure(cause, config, home);
   });
   announce(home, env, proxy.port);
-  const cause = await Promise.race([stopSignal(), lost.promise]);
-  forgetRelay(home);
-  await proxy.stop(DRAIN_MS);
-  return cause === "signal" ? 0 : 1;
+  return { proxy, host: settings.host, lost: lost.promise };
 }
 
 /** Writes `relay.json`, by which `meter status` and `meter stop` find this process. */
@@ -54,7 +64,7 @@ function announce(home: string, env: Environment, port: number): void {
   const seconds = Number(env.METER_RELAY_SECONDS ?? 0);
   const relay: UnmeteredRelay = {
     pid: process.pid,
-    supervisor: process.ppid,
+    supervisor: Number(env.METER_SUPERVISOR ?? process.ppid),
     proxy_port: port,
     crashes: crash?.count ?? 0,
     cause: crash?.cause ?? "unknown",

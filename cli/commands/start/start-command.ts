@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { Command, Option } from "clipanion";
+import { OR_RELAY } from "../../../core/operations/install/service-files.ts";
 import { MeterCommand } from "../../program/meter-command.ts";
 
 export class StartCommand extends MeterCommand {
@@ -37,12 +38,18 @@ export class StartCommand extends MeterCommand {
     hidden: true,
   });
 
+  orRelay = Option.Boolean(OR_RELAY, false, {
+    description: "With --foreground: relay without metering while the daemon can't start",
+    hidden: true,
+  });
+
   protected override async perform(): Promise<number> {
     const context = this.commandContext;
     const home = this.home === undefined ? context.home : resolve(this.home);
     if (this.relayOnly)
       return (await import("./run-relay-only.ts")).runRelayOnly(home, context.env, context.stderr);
-    if (this.foreground) return (await import("./run-in-foreground.ts")).runInForeground(context, home);
+    if (this.foreground)
+      return (await import("./run-in-foreground.ts")).runInForeground(context, home, this.orRelay);
     return (await import("./start-in-background.ts")).startInBackground(context, home, this.import);
   }
 }

@@ -166,13 +166,17 @@ function windowsWord(text: string): string {
   return `"${escaped}"`;
 }
 
+/** The option of a service that has no script: while the daemon can't start, its process relays without metering. */
+export const OR_RELAY = "--or-relay";
+
 /**
  * Returns the task for Windows Task Scheduler. It starts at logon, has no time limit, and restarts a minute after a
  * failure. `conhost --headless` hides the console window. Tasks cannot set environment variables, so the home is an
  * argument.
  */
 export function scheduledTask(user: string, program: ServiceProgram): string {
-  const words = [program.nodePath, program.programPath, "start", "--foreground", "--home", program.meterHome];
+  const { nodePath, programPath, meterHome } = program;
+  const words = [nodePath, programPath, "start", "--foreground", OR_RELAY, "--home", meterHome];
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     "<!-- Written by `meter init`; `meter uninstall` removes it. -->",

@@ -116,7 +116,7 @@ print(json.dumps([get("Actions/Exec/Command"), get("Actions/Exec/Arguments"), ge
   get("Settings/RestartOnFailure/Interval"), get("Settings/ExecutionTimeLimit")]))`;
     assert.deepEqual(JSON.parse(python(code, text)), [
       "conhost.exe",
-      '--headless "C:\\Program Files\\nodejs\\node.exe" C:\\m\\bin.js start --foreground --home "C:\\Users\\a b\\\\"',
+      '--headless "C:\\Program Files\\nodejs\\node.exe" C:\\m\\bin.js start --foreground --or-relay --home "C:\\Users\\a b\\\\"',
       "PC\\u & co",
       "PT1M",
       "PT0S",
