@@ -25,6 +25,9 @@ import {
 } from "./held-calls.rig.ts";
 
 const CALLS = 200;
+
+/** Longer than the test runs, in milliseconds. */
+const PATIENCE_MS = 600_000;
 const MODEL = "claude-sonnet-4-5";
 const body = JSON.stringify({
   model: MODEL,
@@ -100,8 +103,14 @@ async function spendAll(
         proxyPassword: null,
       },
       ownUid: process.geteuid?.(),
-      // A busy machine must not decide.
-      gate: { ...(heldCalls.gate() ?? assert.fail()), timeoutMs: 30_000 },
+      // A busy machine must not decide: neither on calls, nor on which connections are too slow.
+      limits: {
+        firstByteTimeoutMs: PATIENCE_MS,
+        headTimeoutMs: PATIENCE_MS,
+        connectTimeoutMs: PATIENCE_MS,
+        handshakeTimeoutMs: PATIENCE_MS,
+      },
+      gate: { ...(heldCalls.gate() ?? assert.fail()), timeoutMs: PATIENCE_MS },
     },
     { frames: capture.frames, event() {}, decide: heldCalls.decide },
   );
@@ -120,12 +129,17 @@ async function spendAll(
     let refused = 0;
     for (let admitted = -1; admitted !== 0; ) {
       const statuses = await Promise.all(Array.from({ length: CALLS }, call));
+      assert.deepEqual(
+        [...new Set(statuses)].filter((status) => status !== "200" && status !== "429"),
+        [],
+      );
       admitted = statuses.filter((status) => status === "200").length;
       refused += CALLS - admitted;
+      // All records of the round are booked.
+      await proxy.ping(PATIENCE_MS);
       await capture.settled();
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     }
-    await proxy.ping(30_000);
     assert.equal(proxy.counters().gate.undecided, 0);
     const { asked } = proxy.counters().gate;
     return { records, refused, leaked: budgets.state().calls.length, asked };
