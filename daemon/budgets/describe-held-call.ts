@@ -6,7 +6,7 @@ import {
   createTurnRefusal,
   formatRefusalResponse,
 } from "../../core/budgets/refusal/create-refusal.ts";
-import { programOfUserAgent } from "../../core/metering/attribution/program-name.ts";
+import { nameClient } from "../../core/metering/attribution/program-name.ts";
 import { readBillingMode } from "../../core/metering/billing/billing-mode.ts";
 import { readCredentialKind } from "../../core/metering/billing/credential.ts";
 import { headerValue, pathOf, type RequestHead } from "../../core/metering/exchange/head.ts";
@@ -188,14 +188,13 @@ const projectOf = ({ project }: Pick<CallQuestion, "project">, { headers }: Requ
 /** Returns the facts of the caller, as far as it is known, and the name of the client's program. */
 export function callerFacts({ head }: Pick<KnownCall, "head">, attribution: CallAttribution | null) {
   const program = attribution?.client ?? null;
-  const client = programOfUserAgent(headerValue(head.headers, "user-agent")) ?? program;
   const caller: CallFacts =
     attribution === null
       ? {}
       : {
           project: attribution.project,
           branch: attribution.git?.branch ?? null,
-          client: program ?? client,
+          client: nameClient(program, headerValue(head.headers, "user-agent")),
         };
   return { caller, program };
 }

@@ -1,5 +1,5 @@
 import type { GitState } from "../../core/metering/attribution/git-state.ts";
-import { isInterpreter, programOfUserAgent } from "../../core/metering/attribution/program-name.ts";
+import { nameClient } from "../../core/metering/attribution/program-name.ts";
 import type { SessionTracker } from "../../core/metering/sessions/session-tracker.ts";
 import type { UsageReport } from "../../core/metering/usage/usage-report.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
@@ -104,7 +104,7 @@ async function recordUnattributed(
   if (provisional === null) return await recordAttributed(recording, call, report, await finalAttribution);
   const unattributed: RequestRecord[] = [];
   const record = await createRecords(recording, call, report, {
-    attribution: withProgram(provisional, call.userAgent),
+    attribution: withProgram(provisional, call),
     attributionDueAt: ports.wallClockMs() + ATTRIBUTION_DUE_MS,
     unattributed,
   });
@@ -139,15 +139,14 @@ function finishAttribution(
   git: GitState | null,
 ): CallAttribution {
   if (attribution.isCallerMissing) ports.coverage.count(call.host, "caller_not_found");
-  return { ...withProgram(attribution, call.userAgent), git };
+  return { ...withProgram(attribution, call), git };
 }
 
 /** Names the program after the request's `User-Agent` if its process is unknown or only its interpreter is known. */
-function withProgram(attribution: CallAttribution, userAgent: string | null): CallAttribution {
-  const { client } = attribution;
-  if (client !== null && !isInterpreter(client)) return attribution;
-  return { ...attribution, client: programOfUserAgent(userAgent) ?? client };
-}
+const withProgram = (attribution: CallAttribution, { userAgent }: EndedCall): CallAttribution => ({
+  ...attribution,
+  client: nameClient(attribution.client, userAgent),
+});
 
 function withAttribution(
   { attributionDueAt: _, ...record }: RequestRecord,

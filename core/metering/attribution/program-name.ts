@@ -138,3 +138,9 @@ export function programOfUserAgent(userAgent: string | null): string | null {
   const name = /^([A-Za-z][A-Za-z0-9._-]{1,31})(?:[/ ]|$)/.exec(userAgent ?? "")?.[1];
   return name !== undefined && AGENTS.has(name) ? name : null;
 }
+
+/** Returns the client of a call: the program of its process, or that in `User-Agent` if the process is unknown or an interpreter. */
+export function nameClient(program: string | null, userAgent: string | null): string | null {
+  if (program !== null && !isInterpreter(program)) return program;
+  return programOfUserAgent(userAgent) ?? program;
+}

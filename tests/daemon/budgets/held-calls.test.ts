@@ -151,6 +151,22 @@ describe("createHeldCalls()", () => {
     assert.equal((await scoped({}).decide(login)).kind, "allow"); // a plan is not spent
   });
 
+  it("names the client as the record does: after User-Agent if the process is only an interpreter", async () => {
+    const headers = "user-agent: claude-cli/2.1\r\nx-api-key: sk-ant-api03-x\r\n";
+    for (const [program, client] of [
+      ["node", "claude-cli"],
+      ["claude", "claude"],
+    ] as const) {
+      const found = { ...rigAttribution, client: program };
+      const budgets = createMemoryBudgets([budgetOf({ limit: 0n, scope: { client: [client] } })]);
+      const { heldCalls } = createRigHeldCalls(budgets, 1, () => ({ attribute: async () => found }));
+      const answer = await new Promise<GateAnswer>((resolve) =>
+        heldCalls.decide(ask({}, "/v1/messages", headers), resolve),
+      );
+      assert.equal(answer.kind, "refuse", program);
+    }
+  });
+
   it("lets a call through whose scope is unknown, unless the budget fails closed", async () => {
     const long = ask({ body: Buffer.from('{"messages":['), isWhole: false });
     const scope = { model: ["claude-*"] };

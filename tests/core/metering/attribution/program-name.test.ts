@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   isInterpreter,
+  nameClient,
   programOfUserAgent,
   readProgramName,
 } from "../../../../core/metering/attribution/program-name.ts";
@@ -75,4 +76,15 @@ describe("programOfUserAgent()", () => {
   ];
   for (const [agent, name] of agents)
     it(`reads ${agent} as ${name}`, () => assert.equal(programOfUserAgent(agent), name));
+});
+
+describe("nameClient()", () => {
+  it("takes the program in User-Agent only if the process is unknown or an interpreter", () => {
+    const agent = "GeminiCLI/0.9.0 (linux; x64)";
+    assert.equal(nameClient("gemini", agent), "gemini");
+    assert.equal(nameClient("node", agent), "GeminiCLI");
+    assert.equal(nameClient(null, agent), "GeminiCLI");
+    assert.equal(nameClient("node", "axios/1.0"), "node");
+    assert.equal(nameClient(null, null), null);
+  });
 });
