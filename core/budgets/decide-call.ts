@@ -140,11 +140,10 @@ function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: 
   if (call.bound === undefined && !call.isFinal) return ["bound"];
   const bound = call.bound === undefined ? null : usedOf(budget, { facts: call.facts, ...call.bound });
   if (bound !== null && spent + inFlight + bound <= budget.limit) return "allow";
-  const periodEnd = roomAt(each, sum, bounds, inFlight, now);
-  // Decision: a call without a bound can't be reserved for, so it is one that can't be decided.
+  // Decision: a call without a bound can't be reserved for, so it is one that can't be decided. That does not change with the period.
   return bound === null
-    ? applyFailMode(budget, "bound", now, { spent, inFlight, periodEnd })
-    : refuse(budget, reason, spent, inFlight, periodEnd, now);
+    ? applyFailMode(budget, "bound", now, { spent, inFlight })
+    : refuse(budget, reason, spent, inFlight, roomAt(each, sum, bounds, inFlight, now), now);
 }
 
 /** Whether a call adds nothing to a budget in USD. What runs under a plan has no cost of its own before it is sent. */
@@ -159,14 +158,10 @@ function applyFailMode(
   budget: Budget,
   reason: LetThroughReason,
   now: Millis,
-  {
-    spent = 0n,
-    inFlight = 0n,
-    periodEnd = null,
-  }: { readonly spent?: bigint; readonly inFlight?: bigint; readonly periodEnd?: Millis | null } = {},
+  { spent = 0n, inFlight = 0n }: { readonly spent?: bigint; readonly inFlight?: bigint } = {},
 ): Verdict {
   if (budget.fail === "open") return { kind: "let_through", reason };
-  return refuse(budget, "unknown", spent, inFlight, periodEnd, now);
+  return refuse(budget, "unknown", spent, inFlight, null, now);
 }
 
 function refuse(

@@ -92,7 +92,12 @@ describe("decideCall()", () => {
       letThrough: [{ budget: "daily", reason: "bound" }],
     });
     const closed = decideCall(spentCents({ reserve: true, fail: "closed" }, 0), unbounded, NOON);
-    assert.deepEqual([closed.kind, "reason" in closed && closed.reason], ["refuse", "unknown"]);
+    // The end of the period changes nothing.
+    assert.deepEqual(closed.kind === "refuse" && [closed.reason, closed.periodEnd, closed.retryAfter], [
+      "unknown",
+      null,
+      null,
+    ]);
   });
 
   it("asks for the facts on which a refusal depends, and for no others", () => {
