@@ -195,7 +195,11 @@ function createRecords(
     const repeats = report?.noRecord === "not_new" && (call.response?.head.status ?? 0) < 400;
     const known = !hasNoRecord || results.length > 0 || repeats;
     const isBlocked = call.blockedBy != null;
-    ports.coverage.count(call.host, isBlocked ? "blocked" : isNew ? "metered" : known ? "repeated" : "free");
+    if (!isUnread(call, report))
+      ports.coverage.count(
+        call.host,
+        isBlocked ? "blocked" : isNew ? "metered" : known ? "repeated" : "free",
+      );
     return ownRecord;
   };
   if (results.length === 0) return finish(false);
@@ -217,6 +221,10 @@ async function addResults(
   }
   return isAnyNew;
 }
+
+/** Whether the response could not be read to its end. Such calls count with their connection: as `unreadable` or `lost`. */
+const isUnread = ({ end }: EndedCall, report: UsageReport | null) =>
+  end === "unreadable" && report?.tokensComplete !== true;
 
 /** Whether the response itself makes no record. Its results may still make records. */
 function hasNoOwnRecord(
@@ -257,6 +265,7 @@ function addRecord(
   if (known === null) call.onRecord?.(created.requestId);
   ports.records.add(record);
   if (known === null) unattributed?.push(record);
-  if (!record.tokensComplete && record.errorClass === null) ports.coverage.count(call.host, "without_usage");
+  if (!record.tokensComplete && record.errorClass === null && !isUnread(call, report))
+    ports.coverage.count(call.host, "without_usage");
   return known === null ? record : null;
 }

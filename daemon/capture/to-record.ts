@@ -58,14 +58,15 @@ function toOutcome(call: EndedCall, report: UsageReport | null): CallOutcome {
     case "upstream_timeout":
       return { kind: "transport", reason: "timeout" };
     default:
-      return call.response === null
-        ? { kind: "transport", reason: "network" }
-        : {
-            kind: "answered",
-            status: call.response.head.status,
-            error: report?.error ?? null,
-            complete: call.end === "complete",
-          };
+      if (call.response === null)
+        return call.end === "unreadable" ? { kind: "unread" } : { kind: "transport", reason: "network" };
+      return {
+        kind: "answered",
+        status: call.response.head.status,
+        error: report?.error ?? null,
+        // The client got what could not be read.
+        complete: call.end === "complete" || call.end === "unreadable",
+      };
   }
 }
 

@@ -28,7 +28,9 @@ export type CallOutcome =
       /** False if the provider closed the connection before the end of the response. */
       complete: boolean;
     }
-  | { kind: "transport"; reason: CallFailure };
+  | { kind: "transport"; reason: CallFailure }
+  /** The client got a response of which not even the status could be read. */
+  | { kind: "unread" };
 
 /** The classification of an outcome, in wire terms. All fields are null for a call that did not fail. */
 export interface ClassifiedError {
@@ -45,6 +47,7 @@ export interface ClassifiedError {
  * Source: docs/specification.md#request-record, and the providers' own error pages.
  */
 export function classifyError(provider: string, outcome: CallOutcome): ClassifiedError {
+  if (outcome.kind === "unread") return NO_ERROR;
   if (outcome.kind === "transport") return { ...TRANSPORT[outcome.reason], providerErrorCode: null };
   const { status, error, complete } = outcome;
   if (status < 400 && error === null) return complete ? NO_ERROR : { ...NETWORK, providerErrorCode: null };

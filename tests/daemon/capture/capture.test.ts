@@ -700,7 +700,7 @@ describe("the end of a call", () => {
     await rig.capture.settled();
     assert.equal(rig.records.length, 1);
     assert.deepEqual([rig.records[0]!.tokensComplete, rig.records[0]!.latencyMs], [false, 40]);
-    assert.equal(rig.counts.lost, 1);
+    assert.deepEqual([rig.counts.lost, rig.counts.metered], [1, undefined]);
   });
 
   it("counts an unreadable connection, ends its calls and logs the reason", async () => {
@@ -717,12 +717,39 @@ describe("the end of a call", () => {
     await rig.capture.settled();
     assert.equal(rig.counts.unreadable, 1);
     assert.equal(rig.records.length, 1);
-    assert.deepEqual([rig.records[0]!.errorClass, rig.records[0]!.tokensComplete], ["network", false]);
+    assert.deepEqual([rig.records[0]!.errorClass, rig.records[0]!.tokensComplete], [null, false]);
     assert.deepEqual(
       heard.map(({ event, host: named }) => [event, named]),
       [["capture.unreadable", host]],
     );
   });
+});
+
+describe("a response that the client got and the meter could not read", () => {
+  const long = `HTTP/1.1 200 OK\r\nX: ${"x".repeat(100_000)}\r\nContent-Length: 2\r\n\r\n{}`;
+  const badChunk = "Transfer-Encoding: chunked\r\n\r\nnothing";
+  const responses: [name: string, response: string, status: number | null, errorClass: string | null][] = [
+    ["lines that end with a line feed only", "HTTP/1.1 200 OK\nContent-Length: 2\n\n{}", null, null],
+    ["headers of 100 KB", long, null, null],
+    ["a broken chunk", `HTTP/1.1 200 OK\r\n${badChunk}`, 200, null],
+    ["a broken chunk of an error", `HTTP/1.1 429 Too Many\r\n${badChunk}`, 429, "rate_limit"],
+  ];
+  for (const [name, response, status, errorClass] of responses)
+    it(`is no failure of the network, and counts as unreadable alone: ${name}`, async () => {
+      const rig = createCaptureRig();
+      const connection = rig.connect(host);
+      connection.pass("request", requestBytes());
+      connection.pass("response", response);
+      connection.close();
+      await rig.capture.settled();
+      const [record] = rig.records;
+      assert.deepEqual(
+        [record!.httpStatus, record!.errorClass, record!.costPicoUsd],
+        [status, errorClass, null],
+      );
+      const { unreadable, metered, without_usage, lost } = rig.counts;
+      assert.deepEqual([unreadable, metered, without_usage, lost], [1, undefined, undefined, undefined]);
+    });
 });
 
 describe("an address that other programs share", () => {

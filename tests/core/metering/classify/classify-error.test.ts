@@ -323,6 +323,10 @@ describe("classifyError() for transport failures", () => {
       assert.equal(classify("any", { kind: "transport", reason: reason as CallFailure }), expected);
     });
 
+  it("returns no class for a response that the client got and that could not be read", () => {
+    assert.equal(classify("any", { kind: "unread" }), "- - -");
+  });
+
   it("classifies a response truncated by the provider as a network failure", () => {
     assert.equal(
       classify("any", { kind: "answered", status: 200, error: null, complete: false }),
