@@ -23,9 +23,9 @@ export function renderFinding({ level, check, message, fixCommand }: Finding, wi
 /** What `meter doctor --json` prints. The names of the keys are a promise to programs. */
 export interface DiagnosisJson extends Pick<Diagnosis, "verdict"> {
   readonly findings: readonly (Pick<Finding, "check" | "level"> & {
-    readonly says: Finding["message"];
-    readonly cure: Finding["fixCommand"];
-    readonly fix: Finding["automaticFix"];
+    readonly message: Finding["message"];
+    readonly fix_command: Finding["fixCommand"];
+    readonly automatic_fix: Finding["automaticFix"];
   })[];
   readonly fixed: readonly string[];
 }
@@ -37,9 +37,9 @@ export function diagnosisJson({ verdict, findings }: Diagnosis, fixed: readonly 
     findings: findings.map(({ check, level, message, fixCommand, automaticFix }) => ({
       check,
       level,
-      says: message,
-      cure: fixCommand,
-      fix: automaticFix,
+      message,
+      fix_command: fixCommand,
+      automatic_fix: automaticFix,
     })),
     fixed,
   };

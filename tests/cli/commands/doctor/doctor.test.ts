@@ -68,11 +68,11 @@ describe("meter doctor", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
     );
     assert.deepEqual([verdict, code], ["HEALTHY", 0]);
     assert.match(
-      of(findings, "self-test")[0]?.says ?? "",
+      of(findings, "self-test")[0]?.message ?? "",
       /was metered correctly \(5 tokens\)\.$|was counted\.$/,
     );
     assert.deepEqual(
-      of(findings, "client").map(({ says }) => says),
+      of(findings, "client").map(({ message }) => message),
       [`node ${process.versions.node}, under meter run: uses the proxy and trusts its certificate`],
     );
     assert.equal(of(findings, "trust")[0]?.level, "note");
@@ -81,7 +81,8 @@ describe("meter doctor", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
   it("checks what a client does with this shell's variables", async () => {
     const proxy = { HTTPS_PROXY: `http://127.0.0.1:${meter.proxyPort}` };
     const says = async (env: Record<string, string>) =>
-      of((await ask([], { ...proxy, ...env })).findings, "client")[0]?.says.replace(/^node \S+ /, "") ?? "";
+      of((await ask([], { ...proxy, ...env })).findings, "client")[0]?.message.replace(/^node \S+ /, "") ??
+      "";
     assert.equal(
       await says({}),
       "from this shell: bypasses the proxy, so its calls are not metered: NODE_USE_ENV_PROXY=1 is not set",
@@ -94,7 +95,7 @@ describe("meter doctor", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
     );
     const excepted = await ask([], { ...proxy, ...led, NO_PROXY: "*.anthropic.com" });
     assert.match(
-      of(excepted.findings, "shell")[0]?.says ?? "",
+      of(excepted.findings, "shell")[0]?.message ?? "",
       /^NO_PROXY excludes these hosts from the meter: api\.anthropic\.com/,
     );
     assert.equal(excepted.verdict, "INCONSISTENT");
@@ -103,10 +104,10 @@ describe("meter doctor", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
   it("draws no conclusion from a client that does not finish in time", async () => {
     const program = `if (process.argv[2] === "--version") console.log("curl 8.1.2"); else setInterval(() => {}, 1e9);`;
     writeFileSync(join(bin, "curl"), `#!${process.execPath}\n${program}\n`, { mode: 0o755 });
-    const curl = of((await ask()).findings, "client").find(({ says }) => says.startsWith("curl"));
+    const curl = of((await ask()).findings, "client").find(({ message }) => message.startsWith("curl"));
     rmSync(join(bin, "curl"));
     assert.deepEqual(
-      [curl?.level, curl?.says],
+      [curl?.level, curl?.message],
       [
         "note",
         "curl 8.1.2, under meter run: did not finish its test call in time, so it is unknown whether its calls are metered",
@@ -116,9 +117,10 @@ describe("meter doctor", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
 
   it("judges an agent by its variables, without running it", async () => {
     writeFileSync(join(bin, "codex"), "#!/bin/sh\necho codex-cli 1.2.3\n", { mode: 0o755 });
-    const run = async () => of((await ask()).findings, "client").find(({ says }) => says.startsWith("codex"));
+    const run = async () =>
+      of((await ask()).findings, "client").find(({ message }) => message.startsWith("codex"));
     assert.match(
-      (await run())?.says ?? "",
+      (await run())?.message ?? "",
       /^codex 1\.2\.3, under meter run: has the variables that it needs/,
     );
     rmSync(join(bin, "codex"));
@@ -145,8 +147,8 @@ describe("meter doctor", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
       const env = { METER_HOME: other, HOME: other };
       const found = await ask([], env);
       assert.deepEqual([found.code, found.verdict], [1, "BROKEN"]);
-      assert.equal(of(found.findings, "daemon")[0]?.cure, "meter start");
-      assert.match(of(found.findings, "database")[0]?.says ?? "", /cannot be read/);
+      assert.equal(of(found.findings, "daemon")[0]?.fix_command, "meter start");
+      assert.match(of(found.findings, "database")[0]?.message ?? "", /cannot be read/);
       const { verdict, fixed } = await ask(["--fix"], env);
       assert.deepEqual([verdict, fixed], ["HEALTHY", ["The daemon was restarted."]]);
     } finally {
@@ -238,10 +240,10 @@ describe("meter doctor, of a proxy that hangs", { skip, timeout: SUITE_TIMEOUT_M
       const { verdict, findings } = JSON.parse(stdout) as DiagnosisJson;
       const [daemon] = findings.filter(({ check }) => check === "daemon");
       assert.deepEqual(
-        [code, verdict, daemon?.cure],
+        [code, verdict, daemon?.fix_command],
         [1, "BROKEN", `kill -KILL ${stopped.pid} && meter start`],
       );
-      assert.match(daemon?.says ?? "", /The daemon hangs/);
+      assert.match(daemon?.message ?? "", /The daemon hangs/);
     } finally {
       process.kill(stopped.pid, "SIGCONT");
       await stopped.stop();
@@ -256,7 +258,7 @@ describe("meter doctor, of a proxy that hangs", { skip, timeout: SUITE_TIMEOUT_M
       const { findings } = JSON.parse(stdout) as DiagnosisJson;
       const config = findings.find(({ check }) => check === "config");
       assert.equal(code, 1);
-      assert.match(config?.says ?? "", /config\.toml.*line 2, column 8/);
+      assert.match(config?.message ?? "", /config\.toml.*line 2, column 8/);
       assert.ok(findings.some(({ check }) => check === "disk"));
     } finally {
       removeHome(broken);
