@@ -77,9 +77,12 @@ const BILLED_INSTEAD_OF_TOKENS: ReadonlySet<UsageExtraName> = new Set<UsageExtra
  * - A model that is billed by time and has no token rates costs nothing for the tokens that its response states as well.
  * - A call without a rate that is free costs 0 (see `describeFreeCall`). A rate of the operator still applies to it.
  * - A count that is not a whole number of at least 0 makes the request unpriced.
+ * - A time that is not a finite number throws a `TypeError`.
  * - A separately billed count (a search, a page) without a rate makes the request unpriced.
  */
 export function priceUsage(usage: UsageToPrice, book: PriceBook): PricedUsage {
+  if (!Number.isFinite(usage.at))
+    throw new TypeError(`at must be a time in milliseconds since the epoch: ${JSON.stringify(usage.at)}`);
   const row = book.find(usage);
   // A list may name a free model without a rate.
   const isWithoutRate = row === null || (hasNoTokenRates(row) && describeFreeCall(usage) !== null);

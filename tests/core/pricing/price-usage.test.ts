@@ -245,6 +245,14 @@ describe("priceUsage() counts that were not stated", () => {
     });
   }
 
+  it("throw for a time that is no number of milliseconds", () => {
+    for (const at of ["2026-11-21T00:00:00Z", Number.NaN, undefined])
+      assert.throws(() => price({ at: at as number }), {
+        name: "TypeError",
+        message: `at must be a time in milliseconds since the epoch: ${JSON.stringify(at)}`,
+      });
+  });
+
   it("make a request unpriced for a fraction of a search", () => {
     assert.equal(
       price({ extras: { web_search_requests: 0.5 } }).unpricedReason,
