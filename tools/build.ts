@@ -2,7 +2,7 @@
 // need only the logic: `npm pack ./dist/core`.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { OPTIONAL_PACKAGES } from "../adapters/optional-packages.ts";
 import { bundleOwnPrograms, bundleProgram } from "./bundle-program.ts";
@@ -123,5 +123,6 @@ function writeCorePackage(): void {
     dependencies: { valibot: dependencies.valibot },
   };
   writeFileSync(join(dist, "core/package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
-  for (const file of ["README.md", "LICENSE"]) cpSync(join(root, file), join(dist, "core", file));
+  for (const file of ["core/README.md", "LICENSE"])
+    cpSync(join(root, file), join(dist, "core", basename(file)));
 }

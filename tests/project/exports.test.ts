@@ -13,6 +13,24 @@ import { root } from "./source-files.rig.ts";
 
 const read = (file: string) => JSON.parse(readFileSync(`${root}${file}`, "utf8"));
 
+describe("the README of @llm-meter/core", () => {
+  const text = readFileSync(`${root}core/README.md`, "utf8");
+
+  it("lists every entry of the package, and links to nothing outside it", () => {
+    const entries = Object.keys(publicEntries()).filter((name) => name.startsWith("./core/"));
+    const links = entries.map((name) => `${name.replace("./core/", "")}/mod.d.ts`);
+    const linked = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, target]) => target as string);
+    const local = linked.filter((target) => !target.startsWith("https://"));
+    assert.deepEqual(local, [...links.sort(), "LICENSE"]);
+  });
+
+  it("has the example of the package's own description", () => {
+    const example = /```ts\n([\s\S]*?)```/.exec(text)?.[1]?.replace("@llm-meter/core", "./mod.ts");
+    const described = readFileSync(`${root}core/mod.ts`, "utf8").replaceAll(/^ \* ?/gm, "");
+    assert.ok(example !== undefined && described.includes(example));
+  });
+});
+
 describe("the manifests", () => {
   it("list every public entry, without wildcards, the same in both", () => {
     assert.deepEqual(read("deno.json").exports, publicEntries());
