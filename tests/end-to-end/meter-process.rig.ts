@@ -214,7 +214,7 @@ export function simulationConfig(
 /** Starts a daemon in the foreground of a child process and waits until it answers. */
 export async function startMeter(
   home: string,
-  options: RunOptions & { words?: readonly string[] } = {},
+  options: RunOptions & { words?: readonly string[]; withinMs?: number } = {},
 ): Promise<MeterProcess> {
   const [command = "", ...rest] = options.words ?? daemonWords;
   const child = spawn(command, rest, {
@@ -228,7 +228,7 @@ export async function startMeter(
   ended.then((how) => {
     over = how;
   });
-  const running = await waitFor("the daemon to answer", async () => {
+  const findRunning = async () => {
     if (over !== null) throw new Error(`the daemon ended with ${over.code}: ${over.stderr}`);
     try {
       const state = JSON.parse(readFileSync(stateFile(home), "utf8")) as RunningDaemon;
@@ -237,7 +237,14 @@ export async function startMeter(
     } catch {
       return null;
     }
-  });
+  };
+  const running = await waitFor("the daemon to answer", findRunning, options.withinMs).catch(
+    async (cause: unknown) => {
+      child.kill("SIGKILL");
+      await ended;
+      throw cause;
+    },
+  );
   const rows = () =>
     readStore(home, (store) => store.records.read({ from: null, to: null, afterSeq: 0, limit: 1e6 }));
   const caFile = join(home, "ca", "ca.pem");
