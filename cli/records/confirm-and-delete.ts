@@ -23,6 +23,8 @@ export interface DeletionOptions {
   readonly json: boolean;
 }
 
+const NOTHING = "There are no records from before that date.";
+
 /** Shows what would be deleted, asks for confirmation, deletes it, and prints the result. Fails if the answer is no. */
 export async function confirmAndDelete(
   context: Parameters<typeof confirm>[0] & { readonly env: Readonly<Record<string, string | undefined>> },
@@ -32,15 +34,12 @@ export async function confirmAndDelete(
   const home = meterHome(context.env);
   await withStore(home, { readOnly: dryRun }, async (store) => {
     const planned = store.deletion.count(before);
+    const isNothing = before !== null && planned.requests === 0 && planned.bodies === 0;
     if (dryRun) {
-      print(
-        json
-          ? JSON.stringify({ dry_run: true, ...planned }, null, 2)
-          : `Would delete ${describeDeletion(planned)}.`,
-      );
-      return;
+      const text = isNothing ? NOTHING : `Would delete ${describeDeletion(planned)}.`;
+      return print(json ? JSON.stringify({ dry_run: true, ...planned }, null, 2) : text);
     }
-    if (before !== null && planned.requests === 0 && planned.bodies === 0 && !yes)
+    if (isNothing && !yes)
       return print(
         json
           ? JSON.stringify(
@@ -48,7 +47,7 @@ export async function confirmAndDelete(
               null,
               2,
             )
-          : "There are no records from before that date.",
+          : NOTHING,
       );
     if (
       !yes &&
@@ -77,7 +76,9 @@ export async function confirmAndDelete(
             null,
             2,
           )
-        : describeDeletionResult(freed),
+        : isNothing
+          ? NOTHING
+          : describeDeletionResult(freed),
     );
   });
 }

@@ -60,8 +60,11 @@ export function describeDeletion({ requests, bodies, unsent }: Deletion): string
 
 /** Describes what was deleted. */
 export function describeDeletionResult({ requests, bodies, freedBytes, keepsSize }: DeletionResult): string {
+  const freed = (freedBytes / 1024 / 1024).toFixed(1);
   const space = keepsSize
-    ? "The daemon is running, so the database file keeps its size; the daemon reuses the free space."
-    : `The database is ${(freedBytes / 1024 / 1024).toFixed(1)} MiB smaller.`;
-  return `Deleted ${formatRequests(requests)} and ${formatBodies(bodies)}. ${space}`;
+    ? " The daemon is running, so the database file keeps its size; the daemon reuses the free space."
+    : freed === "0.0"
+      ? ""
+      : ` The database is ${freed} MiB smaller.`;
+  return `Deleted ${formatRequests(requests)} and ${formatBodies(bodies)}.${space}`;
 }
