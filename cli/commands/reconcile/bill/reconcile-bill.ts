@@ -52,11 +52,13 @@ export async function reconcileBill(context: CommandContext, options: ReconcileB
   }
   const bill = collector.finish();
   const { config } = await readConfig(context.home, context.env);
-  const own = await withStore(context.home, { readOnly: true }, async (store) =>
-    readOwn(store, openPriceBook(config, store.rates), bill, project),
-  );
+  const own = await withStore(context.home, { readOnly: true }, async (store) => ({
+    ...readOwn(store, openPriceBook(config, store.rates), bill, project),
+    prunedBefore: store.logs.prunedBefore(),
+  }));
   const comparison = compareBill(bill.days, own.days, bill.format, own.firstDay);
-  const shown = { bill, comparison, projects: own.projects, isAll: options.all, firstDay: own.firstDay };
+  const { projects, firstDay, prunedBefore } = own;
+  const shown = { bill, comparison, projects, isAll: options.all, firstDay, prunedBefore };
   if (options.json) context.printJson(billJson(shown));
   else context.print(renderBill(shown, context.width));
   return comparison.unknownPicoUsd === 0n ? exitCodes.ok : exitCodes.failed;

@@ -4,7 +4,8 @@ import type { BillReason, ComparedRow } from "../../../../core/pricing/statement
 import { normaliseSlug } from "../../../../core/values/slug/normalise-slug.ts";
 import { formatCount } from "../../../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../../../core/values/text/format-quantity.ts";
-import type { CalendarDate } from "../../../../core/values/time.ts";
+import type { CalendarDate, Millis } from "../../../../core/values/time.ts";
+import { describePruned, prunedBeforeOf } from "../../../records/pruned-note.ts";
 import { printable } from "../../../render/printable.ts";
 import { fixedUsd } from "../../../render/report.ts";
 import { renderTable } from "../../../render/table.ts";
@@ -18,6 +19,8 @@ export interface ShownBill {
   /** The cost of our requests by project. */
   readonly projects: ReadonlyMap<string, bigint>;
   readonly firstDay: CalendarDate | null;
+  /** The instant before which `meter prune` deleted everything. */
+  readonly prunedBefore: Millis | null;
   /** Whether rows that agree are shown too. */
   readonly isAll: boolean;
 }
@@ -185,9 +188,11 @@ function renderKeys({ bill, projects }: ShownBill, width: number): string[] {
     : [table];
 }
 
-function notes({ bill, firstDay }: ShownBill, width: number): string[] {
+function notes({ bill, firstDay, prunedBefore }: ShownBill, width: number): string[] {
   const { keyIs, provider } = bill.format;
+  const pruned = describePruned(prunedBefore, Date.parse(bill.from));
   const texts = [
+    ...(pruned === null ? [] : [pruned]),
     keyIs === null
       ? "The statement names no keys, so it includes the calls of all machines."
       : "Records here do not store which key was used. To compare one key, name it with --key, and its project with --project.",
@@ -200,7 +205,7 @@ function notes({ bill, firstDay }: ShownBill, width: number): string[] {
 }
 
 /** The comparison for programs. */
-export function billJson({ bill, comparison, projects, firstDay }: ShownBill) {
+export function billJson({ bill, comparison, projects, firstDay, prunedBefore }: ShownBill) {
   const { rows, billedPicoUsd, ownPicoUsd, explainedPicoUsd, unknownPicoUsd } = comparison;
   return {
     formats: [...bill.names],
@@ -208,6 +213,7 @@ export function billJson({ bill, comparison, projects, firstDay }: ShownBill) {
     from_date: bill.from,
     to_date: bill.to,
     first_metered_date: firstDay,
+    pruned_before: prunedBeforeOf(prunedBefore),
     statement_pico_usd: billedPicoUsd,
     here_pico_usd: ownPicoUsd,
     explained_pico_usd: explainedPicoUsd,

@@ -52,10 +52,15 @@ const PAGE_ROWS = 1_000;
 export async function gatherEvidence(
   context: CommandContext,
   selection: Selection,
-): Promise<{ readonly evidence: Evidence; readonly problems: readonly LogProblem[] }> {
+): Promise<{
+  readonly evidence: Evidence;
+  readonly problems: readonly LogProblem[];
+  readonly prunedBefore: Millis | null;
+}> {
   const { store, dayOf, to } = selection;
+  const prunedBefore = store.logs.prunedBefore();
   // A call and its line may be on both sides of the beginning. What was pruned can't be compared.
-  const from = Math.max(selection.from - MATCH_WINDOW_MS, store.logs.prunedBefore() ?? 0);
+  const from = Math.max(selection.from - MATCH_WINDOW_MS, prunedBefore ?? 0);
   const wire: WireCallEvidence[] = [];
   const imported: StoredRequest[] = [];
   for (const record of readRecords(store, from, to)) {
@@ -85,7 +90,7 @@ export async function gatherEvidence(
     client: [...received, ...files.reports.filter(({ key }) => !isReceived.has(key))],
     firstWireAt: store.logs.firstWireCall(null),
   };
-  return { evidence, problems: [...read.problems, ...files.problems] };
+  return { evidence, problems: [...read.problems, ...files.problems], prunedBefore };
 }
 
 function* readRecords({ records }: Selection["store"], from: Millis, to: Millis): Generator<StoredRequest> {

@@ -13,6 +13,7 @@ import type { CommandContext } from "../../../program/command-context.ts";
 import { CommandFailure, exitCodes } from "../../../program/exit-codes.ts";
 import { readPeriod } from "../../../program/period.ts";
 import { openPriceBook } from "../../../records/price-book.ts";
+import { describePruned } from "../../../records/pruned-note.ts";
 import { describeReadProblem } from "../../../records/read-agent-file.ts";
 import { printable } from "../../../render/printable.ts";
 import { gatherEvidence } from "./gather-evidence.ts";
@@ -40,7 +41,7 @@ export async function reconcileLogs(context: CommandContext, options: ReconcileL
   const nameDay = (at: Millis): CalendarDate => dayOf(at, utc ? "utc" : "local").date;
   const firstDay = nameDay(from);
   const { config } = await readConfig(context.home, context.env);
-  const { evidence, problems } = await withStore(context.home, { readOnly: true }, (store) =>
+  const { evidence, problems, prunedBefore } = await withStore(context.home, { readOnly: true }, (store) =>
     gatherEvidence(context, {
       ...{ store, from, to: now },
       prices: openPriceBook(config, store.rates),
@@ -48,11 +49,13 @@ export async function reconcileLogs(context: CommandContext, options: ReconcileL
       dayOf: nameDay,
     }),
   );
+  const pruned = describePruned(prunedBefore, from);
   const whole = compareWitnesses(evidence);
   const comparison = selectDays(whole, firstDay, options.session);
-  if (options.json) context.printJson(comparisonJson(comparison, { from, to: now, problems }));
+  if (options.json) context.printJson(comparisonJson(comparison, { from, to: now, problems, prunedBefore }));
   else if (options.csv) context.stdout.write(comparisonCsv(comparison));
   else context.print(renderComparison(comparison, { from: firstDay, all: options.all }, context.width));
+  if (pruned !== null && !options.json) context.notice(pruned);
   for (const { path, reason } of options.json ? [] : problems)
     context.notice(`Could not read ${path}: ${describeReadProblem(reason)}.`);
   return comparison.unexplained === 0 ? exitCodes.ok : exitCodes.failed;

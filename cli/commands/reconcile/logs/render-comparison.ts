@@ -9,6 +9,7 @@ import type { Difference, WitnessTotals } from "../../../../core/metering/witnes
 import { formatPicoUsd } from "../../../../core/pricing/money.ts";
 import { formatCount, UNKNOWN } from "../../../../core/values/text/format-count.ts";
 import type { CalendarDate, Millis } from "../../../../core/values/time.ts";
+import { prunedBeforeOf } from "../../../records/pruned-note.ts";
 import { renderCsvTable } from "../../../render/csv-table.ts";
 import { forPrograms } from "../../../render/for-programs.ts";
 import { fixedUsd } from "../../../render/report.ts";
@@ -142,11 +143,17 @@ function describeDiffering({ witness, calls, tokens, reason }: Difference): stri
 /** The comparison as `--json` prints it. */
 export function comparisonJson(
   comparison: WitnessComparison,
-  more: { readonly from: Millis; readonly to: Millis; readonly problems: readonly LogProblem[] },
+  more: {
+    readonly from: Millis;
+    readonly to: Millis;
+    readonly problems: readonly LogProblem[];
+    readonly prunedBefore: Millis | null;
+  },
 ): object {
-  const { from, to, problems } = more;
+  const { from, to, problems, prunedBefore } = more;
   const period = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
-  return { ...period, ...(forPrograms(comparison) as object), problems };
+  const pruned_before = prunedBeforeOf(prunedBefore);
+  return { ...period, pruned_before, ...(forPrograms(comparison) as object), problems };
 }
 
 const COLUMNS = [

@@ -169,6 +169,18 @@ describe("meter cloud, against a real cloud", () => {
     assert.equal(Date.parse(usual.to_date) - Date.parse(usual.from_date), 29 * 86_400_000);
     assert.equal(said.local.requests, 4);
     assert.equal(typeof said.difference_pico_usd, "string");
+    assert.equal(said.pruned_before, null);
+  });
+
+  it("says that a prune deleted records of the compared period", async () => {
+    assert.equal((await meter("prune", "--before", DAY, "--utc", "--yes")).code, 0);
+    const dayBefore = new Date(Date.parse(DAY) - 86_400_000).toISOString().slice(0, 10);
+    const { stderr } = await meter("cloud", "reconcile", "--from", dayBefore, "--to", DAY);
+    assert.equal(
+      stderr,
+      `meter: \`meter prune\` deleted the records from before ${DAY}T00:00:00.000Z. Earlier calls are missing here.\n`,
+    );
+    assert.equal((await meter("cloud", "reconcile", "--from", DAY, "--to", DAY)).stderr, "");
   });
 
   it("lists everything in the audit", async () => {

@@ -171,6 +171,23 @@ describe("meter reconcile bill", () => {
     );
   });
 
+  it("says that a prune deleted records of the period", async () => {
+    const { home, remove } = await createSampleHome((store) => store.records.insert(records));
+    const reconcile = (...words: string[]) =>
+      runWords(home, ["reconcile", "bill", write(page({ 12: costs("100", "50") })), ...words]);
+    try {
+      assert.doesNotMatch((await reconcile()).stdout, /prune/);
+      assert.equal((await runWords(home, ["prune", "--before", "2026-05-13", "--utc", "--yes"])).code, 0);
+      assert.match(
+        (await reconcile()).stdout.replaceAll(/\s+/g, " "),
+        /`meter prune` deleted the records from before 2026-05-13T00:00:00\.000Z\. Earlier calls are missing here\./,
+      );
+      assert.equal(JSON.parse((await reconcile("--json")).stdout).pruned_before, "2026-05-13T00:00:00.000Z");
+    } finally {
+      remove();
+    }
+  });
+
   it("leaves a difference without a reason unknown, and exits with 1", async () => {
     const { code, rows } = await compare(write(page({ 12: costs("101", "50") })));
     assert.deepEqual(rows.map(summary), [["12", "10000000000", "", "10000000000"]]);

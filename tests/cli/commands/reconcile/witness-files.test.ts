@@ -69,6 +69,30 @@ describe("meter reconcile logs", () => {
     }
   });
 
+  it("says that a prune deleted records of the period", async () => {
+    const { home, remove } = await createSampleHome((store) =>
+      store.records.insert([sampleRecord({ requestedAt: AT })]),
+    );
+    const user = mkdtempSync(join(tmpdir(), "meter-user-"));
+    const reconcile = (...words: string[]) =>
+      runWords(home, ["reconcile", "logs", ...words], { HOME: user, USERPROFILE: user });
+    const before = new Date(AT - 3_600_000).toISOString();
+    try {
+      assert.doesNotMatch((await reconcile()).stderr, /prune/);
+      assert.equal((await runWords(home, ["prune", "--before", before, "--yes"])).code, 0);
+      assert.equal(
+        (await reconcile()).stderr,
+        `meter: \`meter prune\` deleted the records from before ${before}. Earlier calls are missing here.\n`,
+      );
+      const { stdout, stderr } = await reconcile("--json");
+      assert.deepEqual([JSON.parse(stdout).pruned_before, stderr], [before, ""]);
+      assert.equal((await reconcile("--since", before)).stderr, "");
+    } finally {
+      remove();
+      rmSync(user, { recursive: true, force: true });
+    }
+  });
+
   it("knows an agent by its User-Agent if no process was found", async () => {
     const { home, remove } = await createSampleHome((store) =>
       store.records.insert(
