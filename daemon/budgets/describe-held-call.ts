@@ -130,18 +130,24 @@ export function readStart(
   if (headerValue(head.headers, "content-encoding") !== null) return null;
   const reader = createRequestFactsReader(route);
   reader.push(body);
-  const { requestedModel } = reader.end();
-  const call = { route, model: requestedModel, at: sources.now() };
+  const { requestedModel, deployedModel = null } = reader.end();
+  const call = { route, model: deployedModel ?? requestedModel, at: sources.now() };
   if (mayCostNothing(call, sources.prices())) return null;
   // The rest may state the session and the agent.
-  const { session, agent, ...facts } = statedFacts(sources, { head, route, requestedModel });
+  const { session, agent, ...facts } = statedFacts(sources, { head, route, requestedModel, deployedModel });
   return facts;
 }
 
 /** Returns the facts that a request states. */
 export function statedFacts(
   { sessions, place }: Pick<CallSources, "sessions" | "place">,
-  { head, route, requestedModel, stated }: Pick<ReadCall, "head" | "route" | "requestedModel" | "stated">,
+  {
+    head,
+    route,
+    requestedModel,
+    deployedModel,
+    stated,
+  }: Pick<ReadCall, "head" | "route" | "requestedModel" | "deployedModel" | "stated">,
 ): CallFacts {
   const identity = sessions.resolve(readCallIdentity({ headers: head.headers, body: stated ?? null }));
   const billing = readBillingMode({
@@ -152,10 +158,11 @@ export function statedFacts(
     usesCredits: null,
     models: [requestedModel ?? ""],
   });
+  const model = deployedModel ?? requestedModel;
   return {
     ...place,
     provider: route.provider,
-    ...(requestedModel !== null && { model: requestedModel }),
+    ...(model !== null && { model }),
     // A session that is not stated depends on the calling process.
     ...(identity.sessionId !== null && { session: identity.sessionId }),
     agent: identity.agentId,

@@ -39,13 +39,14 @@ export function notePricing(
   }
   const [oldest] = priced.keys();
   if (priced.size >= MAX_PRICED && oldest !== undefined) priced.delete(oldest);
-  const { api, provider, requestKind, extras, billing } = route;
+  const { api, provider, requestKind, extras, billing, deployments } = route;
   priced.set(key, {
     ...{ host, port, method, target, model },
     route: {
       ...{ api, provider, model: route.model, requestKind },
       ...(extras !== undefined && { extras }),
       ...(billing !== undefined && { billing }),
+      ...(deployments !== undefined && { deployments }),
     },
   });
 }

@@ -124,7 +124,7 @@ export interface CapturePorts {
 }
 
 /** What the request of a call states. */
-export interface ReadCall extends Pick<RequestFacts, "requestedModel" | "stated"> {
+export interface ReadCall extends Pick<RequestFacts, "requestedModel" | "deployedModel" | "stated"> {
   readonly head: RequestHead;
   readonly route: MeteredRoute;
   /** The project that the request names; null if it names none. */

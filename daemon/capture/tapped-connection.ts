@@ -104,9 +104,10 @@ function followHeld(
     return (requestId: string | null) => heldCalls.ended(id, number, requestId);
   };
   return {
-    requestRead: ({ requestedModel, stated }) =>
+    requestRead: ({ requestedModel, deployedModel, stated }) =>
       heldCalls.read(id, request, {
         ...{ head, route, project, attribution, requestedModel },
+        ...(deployedModel !== undefined && { deployedModel }),
         ...(stated !== undefined && { stated }),
       }),
     ended: follow(request),

@@ -11,7 +11,10 @@ import { outputLimitOf } from "./output-limits.ts";
 
 /** A call before it is sent. */
 export interface CallToBound {
-  readonly route: Pick<MeteredRoute, "api" | "provider" | "model" | "requestKind" | "extras" | "billing">;
+  readonly route: Pick<
+    MeteredRoute,
+    "api" | "provider" | "model" | "requestKind" | "extras" | "billing" | "deployments"
+  >;
   /** The decoded body, or its start. Null: not seen, or encoded. */
   readonly body: Uint8Array | null;
   /** The length of the whole decoded body. Null: unknown. */
@@ -83,7 +86,9 @@ const COMPOUND_MODELS =
 export function boundCall(call: CallToBound, book: Pick<PriceBook, "find">): CallBound {
   const { route, body, bodyBytes } = call;
   const members = body === null ? null : pickMembers(body, MEMBERS);
-  const model = members?.string("model") ?? route.model;
+  const named = members?.string("model") ?? route.model;
+  // A deployment in the path takes precedence over the body, as in the record.
+  const model = route.deployments?.get(route.model ?? named ?? "") ?? named;
   const row =
     model === null ? null : book.find({ provider: route.provider, model, requestedModel: null, at: call.at });
   // A server on this machine costs nothing, unless it has rates.

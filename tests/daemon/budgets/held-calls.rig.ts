@@ -125,8 +125,11 @@ export function createRigHeldCalls(
     attribute: async () => rigAttribution,
     known: () => rigAttribution,
   }),
+  deployments: Readonly<Record<string, string>> = {},
 ) {
-  const registry = createRegistry([{ host: "localhost", port, provider: "anthropic", api: "anthropic" }]);
+  const registry = createRegistry([{ host: "localhost", port, provider: "anthropic", api: "anthropic" }], {
+    deployments,
+  });
   const tracker = createSessionTracker();
   const heldCalls = createHeldCalls({
     budgets,

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { Budget } from "../../../core/budgets/budget.ts";
 import type { CallQuestion, GateAnswer, PassedUses } from "../../../daemon/proxy/call-question.ts";
+import type { RestOfBody } from "../../../daemon/proxy/long-questions.ts";
 import { PASS_MEMORY_WORDS } from "../../../daemon/proxy/passes.ts";
 import {
   budgetOf,
@@ -149,6 +150,25 @@ describe("createHeldCalls()", () => {
     assert.equal((await scoped({ model: ["claude-sonnet-*"] }).decide(gzip)).kind, "refuse");
     const login = ask({}, "/v1/messages", "authorization: Bearer sk-ant-oat01-x\r\n");
     assert.equal((await scoped({}).decide(login)).kind, "allow"); // a plan is not spent
+  });
+
+  it("takes a deployment of Azure for the model that the operator configured, as the record does", async () => {
+    const azure = ask(
+      { host: "ours.openai.azure.com", port: 443 },
+      "/openai/deployments/our-chat/chat/completions",
+      "api-key: k\r\n",
+    );
+    const kindOf = async (budget: Budget, rest: RestOfBody | null = null) => {
+      const budgets = createMemoryBudgets([budget]);
+      const { heldCalls } = createRigHeldCalls(budgets, 1, undefined, { "our-chat": "gpt-5-mini" });
+      const answer = await new Promise<GateAnswer>((resolve) => heldCalls.decide(azure, resolve, null, rest));
+      return { kind: answer.kind, bound: budgets.state().calls[0]?.bound.costPicoUsd };
+    };
+    const scope = { model: ["gpt-5-mini"] };
+    assert.equal((await kindOf(budgetOf({ limit: 0n, scope }))).kind, "refuse");
+    assert.equal((await kindOf(budgetOf({ limit: 0n, scope }), () => {})).kind, "refuse");
+    const { kind, bound } = await kindOf(budgetOf({ scope }));
+    assert.deepEqual([kind, Number(bound) > 0], ["allow", true]);
   });
 
   it("names the client as the record does: after User-Agent if the process is only an interpreter", async () => {

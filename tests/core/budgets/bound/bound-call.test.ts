@@ -93,6 +93,20 @@ describe("boundCall()", () => {
     assert.deepEqual([model, tokens, costPicoUsd], ["gemini-2.5-pro", null, null]);
   });
 
+  it("is that of the model that a deployment is configured to have", () => {
+    const deployments = new Map([["our-chat", "gpt-5-mini"]]);
+    const route = { api: "openai.chat", provider: "openai", requestKind: "chat", deployments } as const;
+    const inPath = bound(hello, { route: { ...route, model: "our-chat" } });
+    assert.equal(inPath.model, "gpt-5-mini");
+    assert.ok((inPath.costPicoUsd ?? 0n) > 0n);
+    assert.equal(
+      bound({ ...hello, model: "our-chat" }, { route: { ...route, model: null } }).model,
+      "gpt-5-mini",
+    );
+    assert.equal(bound(hello, { route: { ...route, model: "other" } }).model, hello.model);
+    assert.equal(bound({}, { route: { ...route, model: null } }).model, null);
+  });
+
   it("takes the highest rate of all tiers, media and service tiers that may apply", () => {
     const costOf = (rates: Partial<Rates>, more: object = {}) => {
       const row: RateRow = {
