@@ -16,6 +16,8 @@ import * as samples from "./samples.ts";
 
 const nothing = () => {};
 
+const stored = { provider: "anthropic", billingMode: "metered", blockedBy: null, errorClass: null } as const;
+
 /** Opens a tracker that knows its sums: no calls so far, of a budget of 1,000 USD. */
 async function openTracker() {
   const parsed = parseBudget(
@@ -131,7 +133,7 @@ function decisionStage(budgets: Tracker, registry: Registry, prices: PriceBook):
     const ended = calls - CALLS_UNDER_WAY;
     if (ended <= 0) return;
     heldCalls.ended(ended, 1, `record ${ended}`);
-    heldCalls.stored([{ requestId: `record ${ended}` }]);
+    heldCalls.stored([{ ...stored, requestId: `record ${ended}` }]);
   };
 }
 
@@ -187,7 +189,7 @@ function wholeStage(budgets: Tracker, registry: Registry, prices: PriceBook, req
     exchange(held, request, round);
     heldCalls.began(1, calls);
     heldCalls.ended(1, calls, "record");
-    heldCalls.stored([{ requestId: "record" }]);
+    heldCalls.stored([{ ...stored, requestId: "record" }]);
   };
 }
 

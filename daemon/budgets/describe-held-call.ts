@@ -31,6 +31,8 @@ export interface CallSources {
   /** The machine and the person of this installation. */
   readonly place: CallFacts;
   readonly sessions: CallSessions;
+  /** Whether the latest calls of a plan of the provider were paid with credits. */
+  isOnCredits(provider: string): boolean;
 }
 
 /** Finds the sessions that calls do not state, as for their records. */
@@ -140,7 +142,7 @@ export function readStart(
 
 /** Returns the facts that a request states. */
 export function statedFacts(
-  { sessions, place }: Pick<CallSources, "sessions" | "place">,
+  { sessions, place, isOnCredits }: Pick<CallSources, "sessions" | "place" | "isOnCredits">,
   {
     head,
     route,
@@ -150,7 +152,7 @@ export function statedFacts(
   }: Pick<ReadCall, "head" | "route" | "requestedModel" | "deployedModel" | "stated">,
 ): CallFacts {
   const identity = sessions.resolve(readCallIdentity({ headers: head.headers, body: stated ?? null }));
-  const billing = readBillingMode({
+  const planned = readBillingMode({
     provider: route.provider,
     billing: route.billing ?? null,
     credential: readCredentialKind(head.headers, head.target),
@@ -166,7 +168,8 @@ export function statedFacts(
     // A session that is not stated depends on the calling process.
     ...(identity.sessionId !== null && { session: identity.sessionId }),
     agent: identity.agentId,
-    billing,
+    // Only the response states that a plan's limit was reached.
+    billing: planned === "plan" && isOnCredits(route.provider) ? "credits" : planned,
   };
 }
 

@@ -43,6 +43,7 @@ import {
   readPass,
   settlePasses,
 } from "./passed-calls.ts";
+import { createPlanCredits, type PlanCredits } from "./plan-credits.ts";
 import { listPricing, notePricing, type PricedState } from "./priced-calls.ts";
 import { DECISION_TIMEOUT_MS } from "./provisional-gate.ts";
 import { warmUpDecisions } from "./warm-up.ts";
@@ -65,7 +66,7 @@ export interface HeldCallBudgets {
 }
 
 /** The ports of the decision on held calls. */
-export interface HeldCallPorts extends CallSources {
+export interface HeldCallPorts extends Omit<CallSources, "isOnCredits"> {
   readonly budgets: HeldCallBudgets;
   /** The memory for calls that pass without a decision, which the relay has too. Default: memory for a thread of this process. */
   readonly passMemory?: PassMemory;
@@ -75,6 +76,9 @@ export interface HeldCallPorts extends CallSources {
     readonly caller?: NonNullable<CallQuestion["caller"]>;
   }): ConnectionAttribution;
 }
+
+/** What is read of a record that was stored. */
+type StoredFacts = Pick<RequestRecord, "requestId" | "provider" | "billingMode" | "blockedBy" | "errorClass">;
 
 /** Decides on calls that the proxy holds, and counts those that it admitted as in flight until they are stored. */
 export interface HeldCalls extends HeldCallEvents {
@@ -91,7 +95,7 @@ export interface HeldCalls extends HeldCallEvents {
   /** The call was sent because its decision came too late. */
   sentLate(connection: number, request: number): void;
   /** Records were stored and are part of the budgets' sums. */
-  stored(records: Iterable<Pick<RequestRecord, "requestId">>): void;
+  stored(records: Iterable<StoredFacts>): void;
   /** The proxy's thread has ended, and all calls with it. */
   lost(): void;
   /** Returns orders for the calls that budgets end now, each once. */
@@ -121,6 +125,7 @@ interface HeldState extends HeldCallPorts, PassedState, PricedState {
   readonly shown: Set<string>;
   /** The calls whose records are not stored yet, by the id of the record. */
   readonly unstored: Map<string, string>;
+  readonly credits: PlanCredits;
   /** Whether the code that decides has run. */
   isWarm: boolean;
 }
@@ -148,8 +153,9 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
   const threadMemory = ports.passMemory === undefined ? createThreadMemory() : null;
   const passMemory =
     threadMemory === null ? (ports.passMemory as PassMemory) : openThreadMemory(threadMemory);
+  const credits = createPlanCredits(ports.now);
   const state: HeldState = {
-    ...ports,
+    ...{ ...ports, credits, isOnCredits: credits.isOnCredits },
     attributions: new Map(),
     deciding: new Map(),
     cutTargets: new Map(),
@@ -210,11 +216,12 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
   };
 }
 
-function storeCalls(state: HeldState, records: Iterable<Pick<RequestRecord, "requestId">>): void {
+function storeCalls(state: HeldState, records: Iterable<StoredFacts>): void {
   const { unstored, budgets, passes } = state;
-  if (unstored.size === 0) return settlePasses(state, []);
   const calls: string[] = [];
-  for (const { requestId } of records) {
+  for (const record of records) {
+    state.credits.note(record);
+    const { requestId } = record;
     const call = unstored.get(requestId);
     if (call === undefined) continue;
     unstored.delete(requestId);

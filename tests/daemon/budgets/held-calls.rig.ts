@@ -117,6 +117,21 @@ export const rigAttribution = {
   bodyCaptureRefused: true,
 };
 
+interface RigOptions {
+  readonly deployments?: Readonly<Record<string, string>>;
+  readonly now?: () => number;
+}
+
+/** What is read of a record that was stored. */
+type StoredFacts =
+  Parameters<ReturnType<typeof createHeldCalls>["stored"]>[0] extends Iterable<infer Facts> ? Facts : never;
+
+/** Returns what is read of the record of a call that was paid by usage. */
+export const storedAs = (requestId: string, more: Partial<StoredFacts> = {}): StoredFacts => ({
+  ...{ requestId, provider: "anthropic", billingMode: "metered", blockedBy: null, errorClass: null },
+  ...more,
+});
+
 /** Creates held calls on budgets, for calls to Anthropic on `port` of localhost. */
 export function createRigHeldCalls(
   budgets: HeldCallBudgets,
@@ -125,7 +140,7 @@ export function createRigHeldCalls(
     attribute: async () => rigAttribution,
     known: () => rigAttribution,
   }),
-  deployments: Readonly<Record<string, string>> = {},
+  { deployments = {}, now = Date.now }: RigOptions = {},
 ) {
   const registry = createRegistry([{ host: "localhost", port, provider: "anthropic", api: "anthropic" }], {
     deployments,
@@ -137,7 +152,7 @@ export function createRigHeldCalls(
     prices: () => prices,
     attribution,
     createDecoder: createZlibDecoder,
-    now: Date.now,
+    now,
     place: { machine: "m", person: null },
     sessions: { resolve: tracker.resolve, begin: (process) => `process ${process}` },
   });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { Budget } from "../../../core/budgets/budget.ts";
+import type { RequestRecord } from "../../../core/values/record.ts";
 import type { CallQuestion, GateAnswer, PassedUses } from "../../../daemon/proxy/call-question.ts";
 import type { RestOfBody } from "../../../daemon/proxy/long-questions.ts";
 import { PASS_MEMORY_WORDS } from "../../../daemon/proxy/passes.ts";
@@ -12,6 +13,7 @@ import {
   createSlowHeldCalls,
   NO_USES,
   rigAttribution,
+  storedAs,
   usesOf,
 } from "./held-calls.rig.ts";
 
@@ -93,7 +95,7 @@ describe("createHeldCalls()", () => {
     heldCalls.ended(1, 1, "record");
     heldCalls.ended(1, 1, null);
     assert.deepEqual(inFlight(), ["1.1"]);
-    heldCalls.stored([{ requestId: "other" }, { requestId: "record" }]);
+    heldCalls.stored([storedAs("other"), storedAs("record")]);
     assert.deepEqual(inFlight(), []);
     assert.equal(budgets.state().budgets[0]?.sums[""]?.inFlight, 0n);
   });
@@ -160,7 +162,9 @@ describe("createHeldCalls()", () => {
     );
     const kindOf = async (budget: Budget, rest: RestOfBody | null = null) => {
       const budgets = createMemoryBudgets([budget]);
-      const { heldCalls } = createRigHeldCalls(budgets, 1, undefined, { "our-chat": "gpt-5-mini" });
+      const { heldCalls } = createRigHeldCalls(budgets, 1, undefined, {
+        deployments: { "our-chat": "gpt-5-mini" },
+      });
       const answer = await new Promise<GateAnswer>((resolve) => heldCalls.decide(azure, resolve, null, rest));
       return { kind: answer.kind, bound: budgets.state().calls[0]?.bound.costPicoUsd };
     };
@@ -169,6 +173,33 @@ describe("createHeldCalls()", () => {
     assert.equal((await kindOf(budgetOf({ limit: 0n, scope }), () => {})).kind, "refuse");
     const { kind, bound } = await kindOf(budgetOf({ scope }));
     assert.deepEqual([kind, Number(bound) > 0], ["allow", true]);
+  });
+
+  it("refuses the calls of a plan for a minute after a response that credits paid for, until the plan pays again", async () => {
+    let now = 0;
+    const budgets = createMemoryBudgets([budgetOf({ limit: 0n })], () => now);
+    const { heldCalls } = createRigHeldCalls(budgets, 1, undefined, { now: () => now });
+    const headers = "authorization: Bearer sk-ant-oat01-x\r\n";
+    const decide = async () => {
+      const question = ask({}, "/v1/messages", headers);
+      return (await new Promise<GateAnswer>((resolve) => heldCalls.decide(question, resolve))).kind;
+    };
+    const store = (more: Partial<RequestRecord>) => heldCalls.stored([storedAs("record", more)]);
+    assert.equal(await decide(), "allow");
+    store({ billingMode: "credits", provider: "codex" });
+    assert.equal(await decide(), "allow");
+    store({ billingMode: "credits" });
+    assert.equal(await decide(), "refuse");
+    // These have no response of the provider that states who pays.
+    store({ billingMode: "plan", blockedBy: "cap" });
+    store({ billingMode: "plan", errorClass: "network" });
+    assert.equal(await decide(), "refuse");
+    now = 60_000;
+    assert.equal(await decide(), "allow");
+    store({ billingMode: "credits" });
+    assert.equal(await decide(), "refuse");
+    store({ billingMode: "plan" });
+    assert.equal(await decide(), "allow");
   });
 
   it("names the client as the record does: after User-Agent if the process is only an interpreter", async () => {
