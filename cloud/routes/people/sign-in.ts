@@ -26,7 +26,10 @@ export async function handleAuth(parts: CloudParts, context: Context<CloudEnv>):
   if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
   const bytes = await readBytes(request, SMALL_PAYLOAD_BYTES);
   if (!bytes.ok) return bytes.refusal;
-  const { method, headers, url } = request;
+  const { method, url } = request;
+  const headers = new Headers(request.headers);
+  // better-auth also reads forms, in which `accountOf()` finds no account.
+  headers.set("content-type", "application/json");
   const body = new Uint8Array(bytes.value);
   const handle = () => parts.accounts.handle(new Request(url, { method, headers, body }));
   const account = new URL(url).pathname === SIGN_IN_PATH ? accountOf(parts, bytes.value) : null;

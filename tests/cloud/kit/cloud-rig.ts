@@ -81,7 +81,7 @@ export interface CloudRig extends TestDatabase {
   sessionFor(userId: string): Promise<string>;
   /** The dependencies of the administration's functions. */
   readonly parts: Pick<CloudPorts, "db" | "clock" | "randomBytes" | "accounts">;
-  /** Calls the first instance with the given headers. A body is sent as JSON. */
+  /** Calls the first instance with the given headers. A body that is neither text nor bytes is sent as JSON. */
   main(
     method: string,
     path: string,
@@ -251,7 +251,7 @@ export async function createRig(
       await main.request(path, {
         method,
         headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(body === undefined ? {} : { body: toBody(body) }),
       }),
     call: async (method, path, token, body) =>
       await main.request(path, {

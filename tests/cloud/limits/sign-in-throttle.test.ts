@@ -125,4 +125,19 @@ describe("POST /api/auth/sign-in/email", () => {
     assert.equal((await signIn("ann@example.com", password, "203.0.113.9")).status, 429);
     assert.equal((await signIn("ann@example.com", password, "192.0.2.1")).status, 200);
   });
+
+  it("reads JSON in any media type, and no forms, which would not be counted", async () => {
+    const guess = async (type: string, body: string) => {
+      const headers = { "x-forwarded-for": "198.51.100.99", "content-type": type };
+      const sent = await rig.main("POST", "/api/auth/sign-in/email", body, headers);
+      return sent.status;
+    };
+    const fields = { email: "ben@example.com", password: "wrong wrong wrong" };
+    const form = "application/x-www-form-urlencoded";
+    for (let at = 0; at < FREE_FAILURES; at += 1) {
+      assert.equal(await guess(form, `${new URLSearchParams(fields)}`), 400);
+      assert.equal(await guess(form, JSON.stringify(fields)), 401);
+    }
+    assert.equal(await guess("application/json", JSON.stringify(fields)), 429);
+  });
 });
