@@ -11,7 +11,7 @@ import {
   type Erasure,
   type ErasureScope,
   eraseBatch,
-  findUnfinishedErasure,
+  findErasure,
   finishErasure,
 } from "../store/erasures.ts";
 import type { CloudDatabase } from "../store/open-database.ts";
@@ -59,15 +59,20 @@ export async function repeatErasure(
   return await finish(parts, await beginErasure(parts.db, erasure, () => erasure.before));
 }
 
-/** Finishes the interrupted erasures among these tasks. Returns their reports. The caller ends the tasks. */
+/**
+ * Finishes the interrupted erasures among these tasks, and returns their reports. Of the others, erases the descriptions in records that were
+ * being sent during the erasure: their key was read before it began, and they were stored after it. The caller ends the tasks.
+ */
 export async function continueErasures(
   parts: Omit<ErasureParts, "randomBytes">,
   tasks: readonly Task<"erase_prompts">[],
 ): Promise<readonly ErasureReport[]> {
   const reports = [];
   for (const task of tasks) {
-    const erasure = await findUnfinishedErasure(parts.db, task);
-    if (erasure !== null) reports.push(await finish(parts, erasure));
+    const erasure = await findErasure(parts.db, task);
+    if (erasure === null) continue;
+    if (erasure.isFinished) await eraseRows(parts, erasure);
+    else reports.push(await finish(parts, erasure));
   }
   return reports;
 }
@@ -77,10 +82,14 @@ async function finish(
   erasure: Erasure,
 ): Promise<ErasureReport> {
   const keyIds = await destroyEndedKeys(db, bodyKeys, erasure, clock.now());
-  while ((await eraseBatch(db, erasure, clock.now())) > 0);
+  await eraseRows({ db, clock }, erasure);
   const now = clock.now();
   const certify = (counts: ErasedCounts) => writeCertificate(erasure, { keyIds, counts }, now);
   const hash = (text: string) => hashText(text, sha256);
   const certificate = await finishErasure(db, erasure, certify, hash, now);
   return { erasureId: erasure.erasureId, certificate, sha256: hash(certificate) };
+}
+
+async function eraseRows({ db, clock }: Pick<ErasureParts, "db" | "clock">, erasure: Erasure): Promise<void> {
+  while ((await eraseBatch(db, erasure, clock.now())) > 0);
 }

@@ -157,21 +157,20 @@ export async function listErasureTasks(
   return (await listDueTasks(db, ["erase_prompts"], now)) as readonly Task<"erase_prompts">[];
 }
 
-/** Returns the erasure of a task; null if it never began, or is finished. */
-export async function findUnfinishedErasure(
+/** Returns the erasure of a task; null if it never began. */
+export async function findErasure(
   db: CloudDatabase,
   { taskId, details: { workspaceId } }: Task<"erase_prompts">,
-): Promise<Erasure | null> {
+): Promise<(Erasure & { readonly isFinished: boolean }) | null> {
   const row = await asPurge(db, workspaceId, (trx) =>
     trx
       .selectFrom("erasures")
-      .select(["workspace_id", "erasure_id", "user_id", "project", "before", "actor_user_id"])
+      .select(["workspace_id", "erasure_id", "user_id", "project", "before", "actor_user_id", "finished_at"])
       .where("workspace_id", "=", workspaceId)
       .where("erasure_id", "=", taskId)
-      .where("finished_at", "is", null)
       .executeTakeFirst(),
   );
-  return row === undefined ? null : toErasure(row);
+  return row === undefined ? null : { ...toErasure(row), isFinished: row.finished_at !== null };
 }
 
 function toErasure(

@@ -60,8 +60,8 @@ export interface Task<K extends TaskKind = TaskKind> {
   readonly details: TaskDetails[K];
 }
 
-/** How long after its start an unfinished task is resumed, milliseconds. Decision: longer than any request runs. */
-export const RESUME_AFTER_MS = 60_000;
+/** How long after its start an unfinished task is resumed, milliseconds. Decision: longer than any request runs, its upload of up to 120 s included. */
+export const RESUME_AFTER_MS = 180_000;
 
 /** The maximum number of tasks that one run resumes. */
 const MAX_RESUMED = 1_000;

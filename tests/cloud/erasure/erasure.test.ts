@@ -99,6 +99,41 @@ describeOnEngines("an erasure of prompts", (engine) => {
     assert.ok((await verifyWorkspaceLedgers(rig.db, workspace.id, null, sha256)).ok);
   });
 
+  it("is repeated by the next run, for records that were being sent while it ran", async () => {
+    const workspace = await rig.addWorkspace();
+    const requestId = rig.uuid();
+    const path = `/${canary("slow")}`;
+    const requested_at = new Date(rig.clock.now()).toISOString();
+    rig.clock.advance(1_000);
+    const scope = { workspaceId: workspace.id, userId: workspace.userId, project: null };
+    // Read once the key was authenticated.
+    const body = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          await erasePrompts(parts(), scope, null);
+          const sent = JSON.stringify(batch({ ...record(requestId), path, requested_at }));
+          controller.enqueue(new TextEncoder().encode(sent));
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const headers = { authorization: `Bearer ${workspace.token}` };
+    const answer = await rig
+      .app(config)
+      .request("/v1/requests/batch", { method: "POST", headers, body, duplex: "half" } as RequestInit);
+    assert.equal((await json(answer)).accepted, 1);
+    rig.clock.advance(RESUME_AFTER_MS);
+    assert.deepEqual(await resume(), []);
+    const row = await rig.db
+      .selectFrom("requests")
+      .select(["path", "provider"])
+      .where("request_id", "=", requestId)
+      .executeTakeFirst();
+    assert.deepEqual(row, { path: null, provider: "openai" });
+    assert.ok((await verifyWorkspaceLedgers(rig.db, workspace.id, null, sha256)).ok);
+  });
+
   it("leaves no text of a person in any table, and nothing readable in a backup", async () => {
     const { workspace, apollo } = await workspaceWithBodies("ann");
     assert.equal((await read(workspace, apollo)).status, 200);
