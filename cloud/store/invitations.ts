@@ -12,7 +12,7 @@ import { enterOrganisation, inScope } from "./transaction.ts";
 /** How long an invitation can be accepted, milliseconds. Decision: a week. */
 export const INVITATION_TTL_MS = 7 * 86_400_000;
 
-/** How long an ended invitation is stored, milliseconds. It holds an address that may belong to no account. */
+/** How long an invitation is stored after it ended without being accepted, milliseconds. It holds an address that may belong to no account. */
 const INVITATION_KEPT_MS = PURGE_DELAY_MS;
 
 /** Most pending invitations per workspace, since each one sends an email. Decision. */
@@ -306,7 +306,8 @@ async function joinWorkspace(
 }
 
 /**
- * Deletes an invitation that ended long ago. Returns when to look again if it was renewed in the meantime; null if it is gone.
+ * Deletes an invitation that ended long ago without being accepted. Returns when to look again if it was renewed in the meantime; else null. An
+ * accepted one stays until its account is purged, which finds by it the audit events with the person's address.
  */
 export async function forgetInvitation(
   db: CloudDatabase,
@@ -321,6 +322,7 @@ export async function forgetInvitation(
         .deleteFrom("invitations")
         .where("workspace_id", "=", workspaceId)
         .where("invitation_id", "=", invitationId)
+        .where("accepted_at", "is", null)
         .where("expires_at", "<", now - INVITATION_KEPT_MS)
         .execute();
       const left = await trx
@@ -328,6 +330,7 @@ export async function forgetInvitation(
         .select("expires_at")
         .where("workspace_id", "=", workspaceId)
         .where("invitation_id", "=", invitationId)
+        .where("accepted_at", "is", null)
         .executeTakeFirst();
       // Later than the instant at which it may be deleted, so that it is deleted then.
       return left === undefined ? null : left.expires_at + INVITATION_KEPT_MS + 1;

@@ -15,6 +15,7 @@ import { verifyWorkspaceLedgers } from "../../../cloud/ledger/verify-ledgers.ts"
 import { startPurgeJob } from "../../../cloud/purge/purge-job.ts";
 import { listDeletedSubject, listDue, runPurge } from "../../../cloud/purge/run-purge.ts";
 import { compactDatabase } from "../../../cloud/store/compact.ts";
+import { leaveAllOrganisations } from "../../../cloud/store/deletions.ts";
 import { listErasureTasks } from "../../../cloud/store/erasures.ts";
 import { migrateCloud } from "../../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
@@ -342,6 +343,25 @@ describeOnEngines("the purge", (engine) => {
     assert.equal((await rig.call("POST", "/v1/audit/prompt-views", admin.token, announced)).status, 404);
     const again = await rig.accounts.createUser({ name: "Ben", email: author.email, password: null });
     assert.ok(again.ok && again.userId !== author.userId);
+  });
+
+  it("erases the address of an invitation that was accepted months before", async () => {
+    const { workspace, author } = await fill(rig, "old");
+    pass(rig, 3 * PURGE_DELAY_MS);
+    await runPurge(rig);
+    const events = () =>
+      rig.db
+        .selectFrom("audit_events")
+        .select("kind")
+        .where("workspace_id", "=", workspace.id)
+        .where(sql<boolean>`details ->> 'email' = ${author.email}`)
+        .execute();
+    assert.deepEqual(await events(), [{ kind: "member_invited" }]);
+    await leaveAllOrganisations(rig.db, author.userId, rig.clock.now());
+    pass(rig, PURGE_DELAY_MS);
+    await runPurge(rig);
+    assert.deepEqual(await events(), []);
+    assert.ok((await verifyWorkspaceLedgers(rig.db, workspace.id, null, sha256)).ok);
   });
 
   it("continues after any interruption, and a second run does nothing", async () => {
