@@ -5,6 +5,7 @@ import {
   createRefusal,
   createTurnRefusal,
   formatRefusalResponse,
+  type RefusedTurn,
 } from "../../core/budgets/refusal/create-refusal.ts";
 import { nameClient } from "../../core/metering/attribution/program-name.ts";
 import { readBillingMode } from "../../core/metering/billing/billing-mode.ts";
@@ -12,6 +13,7 @@ import { readCredentialKind } from "../../core/metering/billing/credential.ts";
 import { headerValue, pathOf, type RequestHead } from "../../core/metering/exchange/head.ts";
 import { readCallIdentity } from "../../core/metering/sessions/call-identity.ts";
 import type { SessionTracker } from "../../core/metering/sessions/session-tracker.ts";
+import { compileMemberPaths, pickMembers } from "../../core/metering/usage/member-picker.ts";
 import { createRequestFactsReader } from "../../core/metering/usage/read-request.ts";
 import type { Registry } from "../../core/metering/usage/registry.ts";
 import type { MeteredRoute } from "../../core/metering/usage/route.ts";
@@ -43,7 +45,9 @@ export interface CallSessions extends Pick<SessionTracker, "resolve"> {
 
 /** What is known about a held call before its caller is looked up. */
 export interface KnownCall {
-  readonly question: Pick<CallQuestion, "connection" | "request" | "project" | "turn">;
+  readonly question: Pick<CallQuestion, "connection" | "request" | "project">;
+  /** Null for a request. */
+  readonly turn: RefusedTurn | null;
   readonly head: RequestHead;
   readonly route: MeteredRoute;
   readonly model: string | null;
@@ -73,11 +77,12 @@ export const hasTurns = ({ webSocket, api }: MeteredRoute) =>
 /** Decodes the body if all of it is there. Calls back at once unless it is compressed. */
 export function readBody(
   { createDecoder }: Pick<CallSources, "createDecoder">,
-  { body, isWhole, turn }: Pick<CallQuestion, "body" | "isWhole" | "turn">,
+  { body, isWhole, isTurn = false }: Pick<CallQuestion, "body" | "isWhole"> & Partial<CallQuestion>,
   head: RequestHead,
   then: (body: Uint8Array | null) => void,
 ): void {
-  if (turn !== null) return then(new TextEncoder().encode(turn));
+  // A message was decoded as a whole.
+  if (isTurn) return then(body);
   const pieces: Uint8Array[] = [];
   const encoding = headerValue(head.headers, "content-encoding");
   if (encoding !== null && !isWhole) return then(null);
@@ -110,13 +115,12 @@ export function describeCall(
 ): KnownCall {
   const reader = createRequestFactsReader(route);
   if (body !== null) reader.push(body);
-  const isWhole = question.isWhole || question.turn !== null;
   const { model, ...bound } = boundCall(
-    { route, body, bodyBytes: isWhole ? (body?.length ?? null) : null, at: sources.now() },
+    { route, body, bodyBytes: question.isWhole ? (body?.length ?? null) : null, at: sources.now() },
     sources.prices(),
   );
   const facts = statedFacts(sources, { head, route, ...reader.end() });
-  return { question, head, route, model, facts, bound, attribution, answer };
+  return { question, turn: readTurn(question, route), head, route, model, facts, bound, attribution, answer };
 }
 
 /**
@@ -125,11 +129,11 @@ export function describeCall(
  */
 export function readStart(
   sources: CallSources,
-  { body }: Pick<CallQuestion, "body">,
+  { body, isTurn }: Pick<CallQuestion, "body" | "isTurn">,
   head: RequestHead,
   route: MeteredRoute,
 ): CallFacts | null {
-  if (headerValue(head.headers, "content-encoding") !== null) return null;
+  if (!isTurn && headerValue(head.headers, "content-encoding") !== null) return null;
   const reader = createRequestFactsReader(route);
   reader.push(body);
   const { requestedModel, deployedModel = null } = reader.end();
@@ -229,22 +233,25 @@ const inferSession = (sessions: CallSessions, { processId }: CallAttribution): s
   processId === undefined ? null : sessions.begin(String(processId));
 
 export function formatAnswer(
-  { question, head, route }: Pick<KnownCall, "question" | "head" | "route">,
+  { turn, head, route }: Pick<KnownCall, "turn" | "head" | "route">,
   refused: CallRefused,
   program: string | null,
 ): Uint8Array {
-  if (question.turn === null)
+  if (turn === null)
     return formatRefusalResponse(
       createRefusal(route, { headers: head.headers, program }, refused),
       head.method,
     );
-  return new TextEncoder().encode(createTurnRefusal(route, parseTurn(question.turn), refused));
+  return new TextEncoder().encode(createTurnRefusal(route, turn, refused));
 }
 
-export function parseTurn(turn: string): unknown {
-  try {
-    return JSON.parse(turn);
-  } catch {
-    return null;
-  }
+const EVENT_ID = compileMemberPaths(["event_id"], 1_024);
+
+/** Reads what the answer to a turn of a WebSocket needs of it. Null for a request. */
+export function readTurn(
+  { body, isTurn }: Pick<CallQuestion, "body" | "isTurn">,
+  { api }: Pick<MeteredRoute, "api">,
+): RefusedTurn | null {
+  if (!isTurn) return null;
+  return { eventId: api === "openai.realtime" ? pickMembers(body, EVENT_ID).string("event_id") : null };
 }

@@ -31,9 +31,9 @@ import {
   type KnownCall,
   knownAttribution,
   matchRoute,
-  parseTurn,
   readBody,
   readStart,
+  readTurn,
 } from "./describe-held-call.ts";
 import {
   addPass,
@@ -131,10 +131,10 @@ interface HeldState extends HeldCallPorts, PassedState, PricedState {
 }
 
 /** What is needed to end a call. */
-interface CutTarget extends Pick<CallQuestion, "connection" | "request">, Pick<KnownCall, "head" | "route"> {
+interface CutTarget
+  extends Pick<CallQuestion, "connection" | "request">,
+    Pick<KnownCall, "head" | "route" | "turn"> {
   readonly program: string | null;
-  /** The client's message that began a turn of a WebSocket; null for a request. */
-  readonly turn: unknown;
 }
 
 interface DecidingCall {
@@ -284,17 +284,17 @@ function admitPass(
 function countCall(
   { budgets, cutTargets }: HeldState,
   id: string,
-  { question, head, route, bound }: KnownCall,
+  { question, turn, head, route, bound }: KnownCall,
   facts: CallFacts,
   program: string | null,
 ): void {
   budgets.admitted(id, facts, bound);
-  const { connection, request, turn } = question;
+  const { connection, request } = question;
   if (mayCut(budgets.state()))
     cutTargets.set(id, {
       connection,
       request,
-      turn: turn === null ? null : parseTurn(turn),
+      turn,
       head,
       route,
       program,
@@ -345,7 +345,7 @@ function decide(
   if (isUnreadable(head)) return answer(ALLOWED);
   const route = matchRoute(state, question, head);
   if (route === null) return answer(ALLOWED);
-  if (question.turn === null && hasTurns(route)) return answer({ kind: "allow", holdsTurns: true });
+  if (!question.isTurn && hasTurns(route)) return answer({ kind: "allow", holdsTurns: true });
   const decideWhole = (whole: CallQuestion) =>
     readBody(state, whole, head, (body) => {
       const call = describeCall(state, whole, head, route, body, attributionOf(state, whole), answer);
@@ -371,7 +371,10 @@ function refuseAtStart(
   const start = readStart(state, question, head, route);
   if (start === null || state.deciding.get(callId(question.connection, question.request))?.isSent === true)
     return false;
-  const call = { question, head, route, attribution: attributionOf(state, question), answer };
+  const call = {
+    ...{ question, turn: readTurn(question, route), head, route, answer },
+    attribution: attributionOf(state, question),
+  };
   const { caller, program } = callerFacts(call, knownAttribution(call));
   const facts = { ...start, ...caller };
   const decision = state.budgets.decide({ facts, bound: undefined, isFinal: false });
@@ -383,7 +386,7 @@ function refuseAtStart(
 
 function refuse(
   state: HeldState,
-  call: Pick<KnownCall, "question" | "head" | "route" | "answer">,
+  call: Pick<KnownCall, "turn" | "head" | "route" | "answer">,
   facts: CallFacts,
   decision: CallRefused,
   program: string | null,
@@ -427,7 +430,7 @@ function finishDecision(
   attribution: CallAttribution | null,
   isFinal: boolean,
 ): boolean {
-  const { question, route, bound } = call;
+  const { question, turn, route, bound } = call;
   const { facts, program } = completeFacts(state, call, attribution);
   const decision = state.budgets.decide({ facts, bound, isFinal });
   if (decision.kind === "undecided") return false;
@@ -449,7 +452,7 @@ function finishDecision(
   else if (seen === "begin") state.shown.add(id);
   // The answer lets calls pass again.
   settlePasses(state, []);
-  call.answer(hasTurns(route) && question.turn === null ? { kind: "allow", holdsTurns: true } : ALLOWED);
+  call.answer(hasTurns(route) && turn === null ? { kind: "allow", holdsTurns: true } : ALLOWED);
   return true;
 }
 

@@ -155,7 +155,7 @@ function boundPass(
   then: (bound: CallUse) => void,
 ): void {
   if (body === null) return then(use);
-  readBody(sources, { body, isWhole: true, turn: null }, head, (decoded) => {
+  readBody(sources, { body, isWhole: true }, head, (decoded) => {
     const call = { route, body: decoded, bodyBytes: decoded?.length ?? null, at: sources.now() };
     const { costPicoUsd, tokens } = boundCall(call, sources.prices());
     then({ costPicoUsd, tokens });
@@ -171,7 +171,8 @@ function describePass(
   const { head, route, project, attribution, requestedModel } = read;
   return {
     ...{ head, route, attribution, bound, model: requestedModel },
-    question: { connection, request, project, turn: null },
+    question: { connection, request, project },
+    turn: null,
     facts: statedFacts(sources, read),
     answer() {},
   };

@@ -25,10 +25,10 @@ export function listPricing({ priced, prices, now }: PricedState): readonly Know
 /** Lets the relay bound calls like this one. */
 export function notePricing(
   { priced }: Pick<PricedState, "priced">,
-  { host, port, turn }: CallQuestion,
+  { host, port, isTurn }: CallQuestion,
   { head: { method, target }, route, model, bound }: KnownCall,
 ): void {
-  if (turn !== null || model === null || bound.tokens === null) return;
+  if (isTurn || model === null || bound.tokens === null) return;
   const key = `${placeKey({ host, port, method, target })} ${model}`;
   const known = priced.get(key);
   if (known !== undefined) {

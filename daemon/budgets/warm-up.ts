@@ -41,7 +41,7 @@ function decideSample(
   const encode = (text: string) => new TextEncoder().encode(text);
   const question: CallQuestion = {
     ...{ connection: 0, request: 0, host, port: 443, clientPort: 0, proxyUser: null, project: null },
-    ...{ caller: null, isWhole: true, turn: null },
+    ...{ caller: null, isWhole: true, isTurn: false },
     head: encode(`POST ${path} HTTP/1.1\r\nhost: ${host}\r\nuser-agent: meter\r\n\r\n`),
     body: encode(JSON.stringify({ ...request, messages, input: messages })),
   };

@@ -181,7 +181,7 @@ function ask(
   return settle;
 }
 
-function undecidedAnswer({ head, turn }: CallQuestion): Uint8Array {
+function undecidedAnswer({ head, isTurn }: CallQuestion): Uint8Array {
   const request = readRequestHead(head);
   const { method, target, headers }: Pick<RequestHead, "method" | "target" | "headers"> = isUnreadable(
     request,
@@ -189,7 +189,7 @@ function undecidedAnswer({ head, turn }: CallQuestion): Uint8Array {
     ? { method: "POST", target: "/", headers: [] }
     : request;
   const refusal = createUndecidedRefusal(recogniseApi(method, target), { headers, program: null });
-  if (turn === null) return formatRefusalResponse(refusal, method);
+  if (!isTurn) return formatRefusalResponse(refusal, method);
   const message = { type: "error", status: 400, ...(JSON.parse(refusal.body) as object) };
   return new TextEncoder().encode(JSON.stringify(message));
 }

@@ -14,12 +14,11 @@ export interface CallQuestion {
   readonly caller: ProcessFacts | null;
   /** The head as it is sent upstream. */
   readonly head: Uint8Array;
-  /** The start of the body, without chunk framing. */
+  /** The start of the body, without chunk framing; or the client's message that begins a turn of a WebSocket. */
   readonly body: Uint8Array;
   /** Whether `body` is all of it. */
   readonly isWhole: boolean;
-  /** The client's message that begins a turn of a WebSocket; null for a request. */
-  readonly turn: string | null;
+  readonly isTurn: boolean;
 }
 
 /** The decision on a call. `answer` is what the client gets instead of a response: HTTP, or the text of a WebSocket message. */

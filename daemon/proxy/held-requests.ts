@@ -284,7 +284,7 @@ function askNow(state: HeldState, isWhole: boolean): void {
   state.phase = "asking";
   link.client.pause();
   state.cancel = link.gate.ask(
-    { ...questionOf(state), body: Buffer.concat(state.body), isWhole, turn: null },
+    { ...questionOf(state), body: Buffer.concat(state.body), isWhole, isTurn: false },
     (answer) => {
       state.cancel = () => {};
       if (answer.kind === "allow") {
@@ -331,7 +331,7 @@ function openTurns(state: HeldState, head: ResponseHead): HeldTurns | null {
       ...link,
       ask: (turn, number, done) =>
         link.gate.ask(
-          { ...questionOf(state), request: -number, body: Buffer.alloc(0), isWhole: true, turn },
+          { ...questionOf(state), request: -number, body: turn, isWhole: true, isTurn: true },
           done,
         ),
       hold(isHeld) {

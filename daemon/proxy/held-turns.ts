@@ -16,7 +16,7 @@ export interface TurnLink {
   /** Sends the client's bytes upstream, and logs them. */
   forward(bytes: Uint8Array): void;
   /** Asks for the decision on the turn with this number, from 1. */
-  ask(turn: string, number: number, done: (answer: GateAnswer) => void): () => void;
+  ask(turn: Uint8Array, number: number, done: (answer: GateAnswer) => void): () => void;
   /** Stops or continues reading the client. */
   hold(isHeld: boolean): void;
   /** Logs a turn that was not sent. */
@@ -55,8 +55,8 @@ interface TurnsState {
   held: Uint8Array[];
   heldBytes: number;
   queue: Uint8Array[];
-  /** The text of the message that has just been completed. */
-  message: string | null;
+  /** The text message that has just been completed. */
+  message: Buffer | null;
   turns: number;
   isAsking: boolean;
   isOpen: boolean;
@@ -77,7 +77,7 @@ export function createHeldTurns(link: TurnLink, head: ResponseHead): HeldTurns |
     reader: createWebSocketReader(
       {
         message(message) {
-          if (message.kind === "text") state.message = new TextDecoder().decode(message.bytes);
+          if (message.kind === "text") state.message = Buffer.from(message.bytes);
         },
         closed() {},
         unreadable: () => relayAll(state),
@@ -166,9 +166,8 @@ function onMessage(state: TurnsState): void {
   });
 }
 
-const isTurn = (message: string): boolean =>
-  message.includes("response.create") &&
-  pickMembers(new TextEncoder().encode(message), TYPE).string("type") === "response.create";
+const isTurn = (message: Buffer): boolean =>
+  message.includes("response.create") && pickMembers(message, TYPE).string("type") === "response.create";
 
 function sendHeld(state: TurnsState): void {
   for (const bytes of state.held) state.link.forward(bytes);

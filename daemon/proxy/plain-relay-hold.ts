@@ -100,7 +100,7 @@ function ask(
       head: held.raw,
       body: Buffer.concat(held.body),
       isWhole,
-      turn: null,
+      isTurn: false,
     },
     (answer) => {
       if (relay.done) return;

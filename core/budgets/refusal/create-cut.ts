@@ -1,5 +1,10 @@
 import type { MeteredRoute } from "../../metering/usage/route.ts";
-import { createRefusal, createTurnRefusal, formatRefusalResponse } from "./create-refusal.ts";
+import {
+  createRefusal,
+  createTurnRefusal,
+  formatRefusalResponse,
+  type RefusedTurn,
+} from "./create-refusal.ts";
 import { anthropicError, ERROR_BODIES, errorShapeOf, openaiError } from "./refusal-shapes.ts";
 import { formatRefusal, type RefusalFacts } from "./refusal-text.ts";
 import type { RefusedClient } from "./refused-client.ts";
@@ -14,12 +19,12 @@ export interface CallCut {
   readonly turn: Uint8Array | null;
 }
 
-/** Creates the bytes that end a call, in the format of its API. `turn` is the client's message that began a turn of a WebSocket. */
+/** Creates the bytes that end a call, in the format of its API. `turn` is null for a request. */
 export function createCut(
   route: Pick<MeteredRoute, "api">,
   client: RefusedClient,
   facts: RefusalFacts,
-  { method, turn }: { readonly method: string; readonly turn: unknown },
+  { method, turn }: { readonly method: string; readonly turn: RefusedTurn | null },
 ): CallCut {
   const encode = (text: string) => new TextEncoder().encode(text);
   const event = createEvent(route, formatRefusal(facts));

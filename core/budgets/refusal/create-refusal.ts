@@ -1,6 +1,5 @@
 import type { UnlistedApi } from "../../metering/coverage/unlisted-hosts.ts";
 import type { MeteredRoute } from "../../metering/usage/route.ts";
-import { isObject } from "../../values/json-object.ts";
 import { ERROR_BODIES, type ErrorShape, errorShapeOf, openaiError } from "./refusal-shapes.ts";
 import { formatRefusal, type RefusalFacts } from "./refusal-text.ts";
 import { type RefusedClient, stopsAt400Only } from "./refused-client.ts";
@@ -73,18 +72,23 @@ export function formatRefusalResponse({ status, headers, body }: CallRefusal, me
   return method === "HEAD" ? head : new Uint8Array([...head, ...bytes]);
 }
 
+/** A client's message that begins a turn of a WebSocket. */
+export interface RefusedTurn {
+  /** Its `event_id`, which Realtime's clients may give. */
+  readonly eventId: string | null;
+}
+
 /**
- * Returns the message that answers a refused turn of a WebSocket. `turn` is the client's message. Codex reads the status and shows
- * the message; OpenAI's Realtime clients match `event_id`.
+ * Returns the message that answers a refused turn of a WebSocket. Codex reads the status and shows the message; OpenAI's Realtime clients
+ * match `event_id`.
  */
 export function createTurnRefusal(
   route: Pick<MeteredRoute, "api">,
-  turn: unknown,
+  { eventId }: RefusedTurn,
   facts: RefusalFacts,
 ): string {
   const message = formatRefusal(facts);
   if (route.api === "openai.responses")
     return JSON.stringify({ type: "error", status: 400, error: openaiError(message), headers: {} });
-  const eventId = isObject(turn) && typeof turn.event_id === "string" ? turn.event_id : null;
   return JSON.stringify({ type: "error", error: { ...openaiError(message), event_id: eventId } });
 }

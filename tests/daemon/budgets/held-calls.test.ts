@@ -36,7 +36,7 @@ function ask(
     head: Buffer.from(`POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`),
     body: Buffer.from(JSON.stringify(body)),
     isWhole: true,
-    turn: null,
+    isTurn: false,
     ...more,
   };
 }
@@ -297,6 +297,34 @@ describe("createHeldCalls()", () => {
       const headers = "content-encoding: gzip\r\nx-api-key: sk-ant-api03-x\r\n";
       assert.deepEqual(decideStart(used, gzipSync(start), headers).answers, []);
       assert.deepEqual(decideStart(used, "{").answers, []);
+    });
+
+    it("refuses a turn of a WebSocket, also after its start", () => {
+      const refuse = (api: string, message: object, rest: RestOfBody | null) => {
+        const { heldCalls, inFlight } = open(budgetOf({ name: "team", limit: 0n }));
+        const answers: GateAnswer[] = [];
+        const question = ask(
+          {
+            ...{ host: "api.openai.com", port: 443, request: -1, isTurn: true },
+            head: Buffer.from(
+              `GET /v1/${api}?model=gpt-realtime HTTP/1.1\r\nupgrade: websocket\r\nauthorization: Bearer sk-proj-x\r\n\r\n`,
+            ),
+            body: Buffer.from(JSON.stringify(message).slice(0, rest === null ? undefined : -1)),
+          },
+          api,
+        );
+        heldCalls.decide(question, (answer) => void answers.push(answer), null, rest);
+        assert.deepEqual(inFlight(), []);
+        const [answer = assert.fail()] = answers;
+        return JSON.parse(textOf(answer)) as {
+          readonly status?: number;
+          readonly error: { readonly event_id?: string };
+        };
+      };
+      const turn = { type: "response.create", model: "gpt-5", input: "hello" };
+      for (const rest of [null, () => {}]) assert.equal(refuse("responses", turn, rest).status, 400);
+      const realtime = { event_id: "e1", type: "response.create" };
+      assert.equal(refuse("realtime", realtime, null).error.event_id, "e1");
     });
 
     it("refuses no call that was sent already, and counts it", async () => {

@@ -25,7 +25,7 @@ function questionOf(connection: number, maxTokens: number): { question: CallQues
   assert.ok(bound !== null);
   const question: CallQuestion = {
     ...{ connection, request: 1, host: "localhost", port: 1, clientPort: 1, proxyUser: null },
-    ...{ project: null, caller: null, isWhole: true, turn: null, body },
+    ...{ project: null, caller: null, isWhole: true, isTurn: false, body },
     head: Buffer.from("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nx-api-key: sk-ant-api03-x\r\n\r\n"),
   };
   return { question, bound };

@@ -203,9 +203,9 @@ describe("a WebSocket whose turns are held", () => {
   };
   const handshake = (target: string) =>
     `GET ${target} HTTP/1.1\r\nHost: HOST\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n`;
-  const decideTurn = ({ turn }: CallQuestion): GateAnswer => {
-    if (turn === null) return { kind: "allow", holdsTurns: true };
-    return turn.includes("refused")
+  const decideTurn = ({ isTurn, body }: CallQuestion): GateAnswer => {
+    if (!isTurn) return { kind: "allow", holdsTurns: true };
+    return textOf(body).includes("refused")
       ? { kind: "refuse", answer: Buffer.from("used"), budget: "day" }
       : allowed;
   };
@@ -417,7 +417,7 @@ describe("a question", () => {
     );
     const question: CallQuestion = {
       ...{ connection: 1, request: 9, host: "localhost", port: 1, clientPort: 1, proxyUser: null },
-      ...{ project: null, caller: null, isWhole: true, turn: null },
+      ...{ project: null, caller: null, isWhole: true, isTurn: false },
       ...{ head: Buffer.from("head"), body: Buffer.from("body") },
     };
     const pass = (microUsd: number, tokens: number | null) =>

@@ -9,7 +9,7 @@ import {
 
 const question = (body: Uint8Array): CallQuestion => ({
   ...{ connection: 1, request: 1, host: "localhost", port: 1, clientPort: 1, proxyUser: null, project: null },
-  ...{ caller: null, head: Buffer.from("POST / HTTP/1.1\r\n\r\n"), body, isWhole: true, turn: null },
+  ...{ caller: null, head: Buffer.from("POST / HTTP/1.1\r\n\r\n"), body, isWhole: true, isTurn: false },
 });
 
 describe("divideQuestion()", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createCut } from "../../../../core/budgets/refusal/create-cut.ts";
+import type { RefusedTurn } from "../../../../core/budgets/refusal/create-refusal.ts";
 import type { RefusalFacts } from "../../../../core/budgets/refusal/refusal-text.ts";
 import type { ApiId } from "../../../../core/metering/usage/api-readers.ts";
 import { API_READERS } from "../../../../core/metering/usage/api-readers.ts";
@@ -12,7 +13,7 @@ const facts: RefusalFacts = {
 const MESSAGE =
   'meter: the budget "agents" (USD 20.00) is used up, so this answer was cut off. To continue now: meter budget lift agents --for 1h';
 
-const cut = (api: ApiId, turn: unknown = null) =>
+const cut = (api: ApiId, turn: RefusedTurn | null = null) =>
   createCut({ api }, { headers: [], program: null }, facts, { method: "POST", turn });
 const text = (bytes: Uint8Array | undefined | null) =>
   bytes == null ? null : new TextDecoder().decode(bytes);
@@ -61,7 +62,7 @@ describe("createCut()", () => {
 
   it("ends a turn of a WebSocket with a message", () => {
     assert.equal(cut("openai.realtime").turn, null);
-    const { error } = JSON.parse(text(cut("openai.realtime", { event_id: "e1" }).turn) ?? "");
+    const { error } = JSON.parse(text(cut("openai.realtime", { eventId: "e1" }).turn) ?? "");
     assert.deepEqual([error.message, error.event_id], [MESSAGE, "e1"]);
   });
 });
