@@ -1,9 +1,11 @@
+import { encodeHex } from "../../values/hash-text.ts";
+
 /** Thrown if bytes are not the protobuf message that they should be. The message names no content. */
 export class ProtobufError extends Error {
   override readonly name = "ProtobufError";
 }
 
-/** How a field is read. A shape is a nested message. All other fields are skipped. */
+/** How a field is read; `bytes` are an id. A shape is a nested message. All other fields are skipped. */
 type FieldKind = "text" | "flag" | "varint" | "fixed64" | "double" | "bytes" | Shape;
 
 /** A field that is read: its name in OTLP's JSON, how it is read, and whether it is a list. */
@@ -16,8 +18,11 @@ export interface Field {
 /** A message: its fields by number. */
 export type Shape = ReadonlyMap<number, Field>;
 
-/** How many values one payload may contain. They need many times the memory of their bytes. */
+/** How many values one payload may contain, skipped ones included. They need many times the memory of their bytes, and time. */
 const MAX_VALUES = 2_000_000;
+
+/** The longest bytes that are read. An id of a trace has 16, that of a span 8. */
+const MAX_ID_BYTES = 32;
 
 interface Input {
   readonly bytes: Uint8Array;
@@ -43,9 +48,9 @@ function readMessage(input: Input, end: number, shape: Shape): Record<string, un
     const field = shape.get(Number(tag >> 3n));
     if (tag >> 3n === 0n) throw new ProtobufError("a field has the number 0");
     const value = readValue(input, end, wireType, field);
-    if (field === undefined || value === undefined) continue;
     input.values += 1;
     if (input.values > MAX_VALUES) throw new ProtobufError("there are too many values");
+    if (field === undefined || value === undefined) continue;
     if (field.isList !== true) message[field.name] = value;
     else if (message[field.name] === undefined) message[field.name] = [value];
     else (message[field.name] as unknown[]).push(value);
@@ -87,9 +92,7 @@ function readBytes(input: Input, end: number, kind: FieldKind | undefined): unkn
   const bytes = input.bytes.subarray(input.at, end);
   input.at = end;
   if (kind === "text") return TEXT.decode(bytes);
-  return kind === "bytes"
-    ? Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
-    : undefined;
+  return kind === "bytes" && bytes.length <= MAX_ID_BYTES ? encodeHex(bytes) : undefined;
 }
 
 function take(input: Input, end: number, count: number): number {

@@ -78,11 +78,19 @@ describe("decodeProtobuf()", () => {
       assert.throws(() => decodeProtobuf(fromHex(hex), OTLP_REQUESTS.logs), ProtobufError, hex);
   });
 
-  it("rejects so many values that they would need much memory", () => {
+  it("rejects so many values that they would need much memory or time", () => {
     const flags = (count: number) => new Uint8Array(2 * count).map((_, at) => (at % 2 === 0 ? 0x08 : 1));
     const shape = new Map([[1, { name: "on", kind: "flag" as const }]]);
     assert.deepEqual(decodeProtobuf(flags(2_000_000), shape), { on: true });
     assert.throws(() => decodeProtobuf(flags(2_000_001), shape), /too many values/);
+    assert.throws(() => decodeProtobuf(flags(2_000_001), new Map()), /too many values/);
+  });
+
+  it("skips bytes that are too long to be an id", () => {
+    const shape = new Map([[1, { name: "id", kind: "bytes" as const }]]);
+    const id = (length: number) => Uint8Array.from([0x0a, length, ...new Uint8Array(length).fill(0xab)]);
+    assert.deepEqual(decodeProtobuf(id(32), shape), { id: "ab".repeat(32) });
+    assert.deepEqual(decodeProtobuf(id(33), shape), {});
   });
 
   it("returns an object or throws a ProtobufError for any bytes", () => {
