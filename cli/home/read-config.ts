@@ -2,6 +2,7 @@ import { realpathSync } from "node:fs";
 import { readTomlFile, type TomlFile } from "../../adapters/files/read-toml-file.ts";
 import type { ResolvedConfig } from "../../core/operations/config/config.ts";
 import { resolveConfig } from "../../core/operations/config/resolve-config.ts";
+import { localZone } from "../../daemon/store/days.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 import { describeUnreadable } from "../render/unreadable.ts";
 import { configFile } from "./config-file.ts";
@@ -33,7 +34,7 @@ export async function readConfigWithTable(
     today: new Date().toISOString().slice(0, 10),
     baseUrl,
     // Only where a budget needs it: the first use of `Intl.DateTimeFormat` takes 12 ms.
-    zone: () => Intl.DateTimeFormat().resolvedOptions().timeZone,
+    zone: localZone,
     locate(key) {
       const isFromElsewhere = key === "cloud.base_url" && Boolean(baseUrl.flag || baseUrl.environment);
       const line = isFromElsewhere ? null : lineOf(key);

@@ -29,6 +29,7 @@ import {
 } from "../../core/wire/usage.ts";
 import { readSavings } from "../../pages/read-savings.ts";
 import type { UsageResult } from "../../pages/usage-host.ts";
+import { localZone } from "../store/days.ts";
 import type { ApiPorts } from "./api-ports.ts";
 
 /** The dependencies of reading usage. */
@@ -176,8 +177,7 @@ const noDimension = (dimension: UsageDimension) => ({
 
 /** The zone of the query, or of this machine. */
 function zoneOf({ tz }: UsageQuery): ZoneCalendar {
-  const name = tz ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const zone = findZone(name) ?? findZone("UTC");
+  const zone = findZone(tz ?? localZone()) ?? findZone("UTC");
   if (zone === null) throw new Error("the runtime knows no time zone");
   return zone;
 }

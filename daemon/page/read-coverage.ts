@@ -28,7 +28,7 @@ import {
 } from "../../pages/views/coverage.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { readStopped } from "../api/read-usage.ts";
-import { localZone } from "./page-period.ts";
+import { localZone } from "../store/days.ts";
 
 /** The certificate's file if the daemon does not know another one. */
 const DEFAULT_AUTHORITY_FILE = "<meter_home>/ca/ca.pem";

@@ -12,8 +12,8 @@ import { renderTools, type ViewTools } from "../../pages/tools.ts";
 import { readView, type View, type ViewSpec } from "../../pages/view.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { type DaemonStatus, findDaemonFault } from "../api/daemon-status.ts";
+import { localZone } from "../store/days.ts";
 import { findNearestPage, isPagePath, NAVIGATION, pageNameOf } from "./page-paths.ts";
-import { localZone } from "./page-period.ts";
 
 /** The time zone, the current time and the base of a page. */
 export const placeOf = ({ clock }: ApiPorts): PagePlace => ({

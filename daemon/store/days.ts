@@ -1,4 +1,5 @@
 import { type CalendarDate, DAY_MS, type Millis } from "../../core/values/time.ts";
+import { findZone } from "../../core/values/zone.ts";
 import type { DayZone } from "./port/values.ts";
 
 /** A calendar day as a half-open period. It is 23 or 25 hours long when daylight saving time starts or ends. */
@@ -6,6 +7,15 @@ export interface Day {
   date: CalendarDate;
   from: Millis;
   to: Millis;
+}
+
+/**
+ * Returns the name of this machine's time zone. UTC if the runtime does not know it, as with `TZ=:/etc/localtime`: its local times are in UTC
+ * then, too.
+ */
+export function localZone(): string {
+  const name: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return name === undefined || findZone(name) === null ? "UTC" : name;
 }
 
 /** Returns the day that contains the instant. A local day starts at its first instant, even if midnight is skipped or repeated. */

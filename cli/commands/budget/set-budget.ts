@@ -3,6 +3,7 @@ import { countsSame, MAX_BUDGETS, SCOPE_KEYS, type ScopeKey } from "../../../cor
 import { toBudgetInput } from "../../../core/budgets/parse-budget.ts";
 import { parseOwnBudget } from "../../../core/budgets/parse-own-budget.ts";
 import { parseStored } from "../../../daemon/budgets/load-budgets.ts";
+import { localZone } from "../../../daemon/store/days.ts";
 import { requestBudgets, warnIfUnconfirmed } from "../../daemon/request-budgets.ts";
 import { withStore } from "../../home/open-store.ts";
 import { userName } from "../../home/place-of.ts";
@@ -51,7 +52,7 @@ export async function setBudget(context: CommandContext, options: SetBudgetOptio
     ...(onExceed !== undefined && { on_exceed: onExceed }),
     ...(thresholds !== undefined && { thresholds: thresholds.split(",").map(Number) }),
   };
-  const parsed = parseOwnBudget(input, { zone: Intl.DateTimeFormat().resolvedOptions().timeZone });
+  const parsed = parseOwnBudget(input, { zone: localZone() });
   if (!parsed.ok) {
     const { key, problem } = parsed;
     if (key === "name")

@@ -15,6 +15,7 @@ import {
   usageForecastSchema,
   usageValuesSchema,
 } from "../../../core/wire/usage.ts";
+import { inZone } from "../store/in-zone.rig.ts";
 import { sampleRecord } from "../store/sample-records.rig.ts";
 import { type ApiRig, openApi } from "./api.rig.ts";
 
@@ -50,6 +51,17 @@ async function withUsage(work: (rig: ApiRig) => Promise<void>): Promise<void> {
 const read = async <Answer>({ ask }: ApiRig, path: string) => (await (await ask(path)).json()) as Answer;
 
 describe("GET /v1/usage", () => {
+  // Node knows no zone of these names, and shows local times in UTC.
+  for (const zone of [":/etc/localtime", "", "Nowhere/Land"])
+    it(`answers in UTC if TZ is ${JSON.stringify(zone)}`, () =>
+      inZone(zone, () =>
+        withUsage(async (rig) => {
+          const answer = await read<UsageAnswer>(rig, "/v1/usage?period=today");
+          assert.equal(answer.tz, "UTC");
+          assert.equal(answer.totals.requests, 2);
+        }),
+      ));
+
   it("answers with totals, rows, buckets, the period before, coverage and caveats", () =>
     withUsage(async (rig) => {
       const answer = await read<UsageAnswer>(rig, "/v1/usage?by=project&then=model&tz=UTC");
