@@ -53,7 +53,7 @@ function awaitSecret(socket: Socket, secret: string, then: () => void): void {
   const onData = (received: string) => {
     text += received;
     if (text.length < secret.length) return;
-    if (text.length > secret.length || !timingSafeEqual(Buffer.from(text), Buffer.from(secret)))
+    if (text.length > secret.length || !timingSafeEqual(Buffer.from(text, "latin1"), Buffer.from(secret)))
       return void socket.destroy();
     socket.off("data", onData);
     then();

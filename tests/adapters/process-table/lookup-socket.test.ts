@@ -28,7 +28,7 @@ async function open(t: TestContext, onConnected: (socket: LookupSocket) => void 
 }
 
 /** Resolves with what a thread sends to a client that sends this. */
-async function send(path: string, text: string): Promise<string> {
+async function send(path: string, text: string | Buffer): Promise<string> {
   const socket = connect(path, () => socket.write(text));
   let received = "";
   socket.on("data", (bytes) => (received += bytes.toString()));
@@ -42,6 +42,8 @@ describe("awaitLookupProcess()", options, () => {
     const address = await open(t, () => assert.fail("a stranger connected"));
     for (const text of ["x".repeat(64), `${address.processSecret}x`, address.threadSecret])
       assert.equal(await send(address.path, text), "");
+    // As many bytes as the secret has, none of them a character of UTF-8.
+    assert.equal(await send(address.path, Buffer.alloc(64, 0xff)), "");
   });
 
   it("waits for one process only, and closes the others", async (t) => {
