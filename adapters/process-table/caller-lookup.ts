@@ -95,11 +95,8 @@ function createLinuxLookup(monotonicMs: () => number, url: URL): CallerLookup {
   function start(): void {
     if (closed || worker !== null || monotonicMs() - startedAtMs < RESTART_AFTER_MS) return;
     startedAtMs = monotonicMs();
-    const fresh = new Worker(url, {
-      name: "meter lookup",
-      env: compileCacheEnvironment(),
-      resourceLimits: { maxYoungGenerationSizeMb: 4 },
-    });
+    const fresh = startThread(url);
+    if (fresh === null) return;
     worker = fresh;
     batch = createPortBatch(fresh);
     fresh.on("error", () => {}); // `exit` follows
@@ -142,6 +139,19 @@ function createLinuxLookup(monotonicMs: () => number, url: URL): CallerLookup {
       if (worker !== null) await stopThread(worker);
     },
   };
+}
+
+/** Starts the thread. Null if the system refuses one, as when there are too many. */
+function startThread(url: URL): Worker | null {
+  try {
+    return new Worker(url, {
+      name: "meter lookup",
+      env: compileCacheEnvironment(),
+      resourceLimits: { maxYoungGenerationSizeMb: 4 },
+    });
+  } catch {
+    return null;
+  }
 }
 
 /** Lets the thread kill the program that it runs, and ends it. */

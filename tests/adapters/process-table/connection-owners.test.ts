@@ -135,6 +135,16 @@ describe("createLinuxConnectionOwners()", () => {
     }
   });
 
+  it("does not know the owner while the system refuses a thread", async () => {
+    // `new Worker()` throws for this address, as it does if there are too many threads.
+    const lookup = createCallerLookup("linux", undefined, new URL("http://example.com"));
+    const disconnect = lookup.connect(() => {});
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(await lookup.owners?.ownerOf(at("127.0.0.1", 1)), "unknown");
+    disconnect();
+    await lookup.close();
+  });
+
   it("answers through a port that was opened before its thread started", {
     skip: process.platform === "linux" ? false : "reads Linux's procfs",
   }, async () => {
