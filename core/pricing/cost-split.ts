@@ -51,14 +51,6 @@ export const BILLING_TEXTS: Readonly<Record<BillingMode, string>> = {
 /** The split of nothing. */
 export const NO_COST: CostSplit = { spentPicoUsd: 0n, planUsagePicoUsd: 0n, unknownBillingPicoUsd: 0n };
 
-/** Returns a value for each part. */
-export function mapParts<Value>(of: (part: CostPart) => Value): Record<keyof CostSplit, Value> {
-  return Object.fromEntries(COST_PARTS.map((part) => [part.part, of(part)])) as Record<
-    keyof CostSplit,
-    Value
-  >;
-}
-
 /** Returns the split under its names in JSON, with exact decimal strings. */
 export function splitJson(split: CostSplit): Record<CostPart["member"], string> {
   return Object.fromEntries(COST_PARTS.map(({ part, member }) => [member, split[part].toString()])) as Record<

@@ -79,7 +79,6 @@ const machineCoverage = v.object({
   /** The times in which the daemon did not run, the earliest first. */
   gaps: v.array(v.object(span)),
 });
-export type MachineCoverage = v.InferOutput<typeof machineCoverage>;
 
 /** The response of `GET /v1/workspaces/{ws}/coverage`: the coverage of each machine, and the sums of those that reported it. */
 export const coverageSchema = v.object({

@@ -29,7 +29,6 @@ export const newFleetBudgetSchema = v.object({
   target: maybe(name(256)),
   ...terms,
 });
-export type NewFleetBudget = v.InferOutput<typeof newFleetBudgetSchema>;
 
 /** The response of `POST …/budgets`. */
 export const fleetBudgetCreatedSchema = v.object({ id: identifier });

@@ -36,7 +36,6 @@ export const limitsUploadSchema = v.object({
     v.maxLength(MAX_LIMIT_READINGS, `must contain 1 to ${MAX_LIMIT_READINGS} readings`),
   ),
 });
-export type LimitsUpload = v.InferOutput<typeof limitsUploadSchema>;
 
 /** The response to an upload. */
 export const limitsUploadResponseSchema = v.object({ stored: count });

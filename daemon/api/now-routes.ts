@@ -1,7 +1,7 @@
 import { type Context, Hono } from "hono";
 import { initialBudgetsState } from "../../core/budgets/budget-state.ts";
 import { type CostPart, splitJson } from "../../core/pricing/cost-split.ts";
-import { MINUTE_MS, type Millis } from "../../core/values/time.ts";
+import { HOUR_MS, MINUTE_MS, type Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { budgetViews, type NearBudget, nearBudgets } from "../budgets/budget-views.ts";
 import { type LimitView, longWindowsOf, readLimitViews } from "../limits/limit-views.ts";
@@ -53,7 +53,6 @@ export interface NowResponse {
   } | null;
 }
 
-const HOUR_MS = 60 * MINUTE_MS;
 const MINUTES = 60;
 
 /**

@@ -75,9 +75,6 @@ export const REQUEST_COLUMNS = {
 /** A column that only requests have. */
 export type RequestColumn = keyof typeof REQUEST_COLUMNS;
 
-/** The names of the columns. */
-export const seriesColumns = Object.keys(SERIES_COLUMNS) as SeriesColumn[];
-
 /** The sums of a series in a slot, each with its aggregate over `requests`. */
 export const ROLLUP_SUMS: Readonly<Record<string, string>> = {
   requests: "count(*)",

@@ -1,9 +1,7 @@
-import { type CalendarDate, MINUTE_MS, type Millis } from "../../values/time.ts";
+import { type CalendarDate, DAY_MS, HOUR_MS, MINUTE_MS, type Millis } from "../../values/time.ts";
 import { addDays, daysBetween, monthOf, weekdayOf, type ZoneCalendar } from "../../values/zone.ts";
 import type { UsageBucket } from "../../wire/usage.ts";
 
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 const QUARTER_MS = 15 * MINUTE_MS;
 
 /** The most buckets of an answer. A query with more gets longer buckets. */

@@ -1,5 +1,5 @@
 import { toMinorUnits } from "../../pricing/money.ts";
-import type { ErrorClass, RequestRecord } from "../../values/record.ts";
+import type { RequestRecord } from "../../values/record.ts";
 import { createReader } from "../../values/record.ts";
 import {
   createTemplate,
@@ -7,7 +7,6 @@ import {
   type FieldType,
   type FieldValues,
   type NamedField,
-  RECORD_FIELDS,
   type RecordField,
   type RecordFields,
   wireFields,
@@ -115,11 +114,6 @@ function createConversion(field: NamedField): (local: LocalRecord, hashId: IdHas
     const value = read(local);
     return value === null ? null : convert(value, field, hashId);
   };
-}
-
-/** Returns the error class on the wire: a value outside the vocabulary becomes `unknown`. Source: docs/specification.md#request-record. */
-export function toErrorClass(local: string | null): ErrorClass | null {
-  return local === null ? null : (toChoice(local, RECORD_FIELDS.errorClass) as ErrorClass | null);
 }
 
 function toChoice(value: string, { values = [], otherwise = null }: RecordField): string | null {

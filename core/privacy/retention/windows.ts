@@ -2,7 +2,6 @@ import type { Plan } from "../../values/plan.ts";
 import { DAY_MS, type Millis } from "../../values/time.ts";
 import { PLAN_TABLE } from "../plans/plan-table.ts";
 
-/** Milliseconds of a day, UTC. */
 /** An endpoint that reads a period. */
 export type ReadEndpoint =
   | "traces"

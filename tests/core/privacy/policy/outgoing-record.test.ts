@@ -4,11 +4,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { sha256 } from "../../../../adapters/crypto/node-crypto.ts";
 import { createIdHash } from "../../../../core/privacy/policy/id-hash.ts";
-import {
-  type LocalRecord,
-  toErrorClass,
-  toOutgoingRecord,
-} from "../../../../core/privacy/policy/outgoing-record.ts";
+import { type LocalRecord, toOutgoingRecord } from "../../../../core/privacy/policy/outgoing-record.ts";
 import {
   isFieldSent,
   UPLOAD_FIELDS,
@@ -268,10 +264,12 @@ describe("toOutgoingRecord()", () => {
   });
 });
 
-describe("toErrorClass()", () => {
-  for (const word of ERROR_CLASSES) it(`keeps ${word}`, () => assert.equal(toErrorClass(word), word));
+describe("the error class that toOutgoingRecord() sends", () => {
+  const sent = (errorClass: string | null) =>
+    send({ ...sampleRecord, errorClass: errorClass as LocalRecord["errorClass"] }).error_class;
+  for (const word of ERROR_CLASSES) it(`is ${word} if that is stored`, () => assert.equal(sent(word), word));
   for (const word of ["", "Rate_limit", "overloaded", "toString"]) {
-    it(`maps ${JSON.stringify(word)} to unknown`, () => assert.equal(toErrorClass(word), "unknown"));
+    it(`is unknown if ${JSON.stringify(word)} is stored`, () => assert.equal(sent(word), "unknown"));
   }
-  it("keeps null", () => assert.equal(toErrorClass(null), null));
+  it("is null if none is stored", () => assert.equal(sent(null), null));
 });
