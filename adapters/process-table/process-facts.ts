@@ -2,7 +2,7 @@ import { CI_VARIABLES, readCiRun } from "../../core/metering/attribution/ci-run.
 import type { ProcessFacts } from "../../core/ports/process-table.ts";
 
 /** The variable that names a project. Source: docs/specification.md#attribution. */
-export const PROJECT_VARIABLE = "METER_PROJECT";
+const PROJECT_VARIABLE = "METER_PROJECT";
 
 /** The variables that are read. */
 const VARIABLES = new Set([PROJECT_VARIABLE, ...CI_VARIABLES]);

@@ -9,7 +9,7 @@ export interface PeriodBounds {
 }
 
 /** A rolling period moves in this many steps, so that its sum is made of as many parts. */
-export const ROLLING_STEPS = 60;
+const ROLLING_STEPS = 60;
 
 /**
  * Returns the period that a time belongs to. A calendar period begins and ends by the clocks of its zone: a day has 23, 24 or 25

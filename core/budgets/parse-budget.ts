@@ -43,8 +43,8 @@ export const BUDGET_KEYS: readonly string[] = [
 ];
 
 /** The shortest and the longest rolling period and cool-down, in milliseconds. Source: docs/specification.md#budgets. */
-export const MIN_ROLLING_MS = 60_000;
-export const MAX_ROLLING_MS = 366 * 86_400_000;
+const MIN_ROLLING_MS = 60_000;
+const MAX_ROLLING_MS = 366 * 86_400_000;
 
 const MAX_SCOPE_VALUES = 100;
 const MAX_VALUE_CHARACTERS = 256;

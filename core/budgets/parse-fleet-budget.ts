@@ -2,7 +2,7 @@ import { type Budget, MAX_BUDGET_NAME } from "./budget.ts";
 import { type BudgetInput, type ParsedBudget, parseBudget } from "./parse-budget.ts";
 
 /** What a fleet budget counts: all calls of a workspace, or those of one project, person or machine. */
-export const FLEET_SUBJECTS = ["workspace", "project", "person", "machine"] as const;
+const FLEET_SUBJECTS = ["workspace", "project", "person", "machine"] as const;
 export type FleetSubject = (typeof FLEET_SUBJECTS)[number];
 
 /** On a machine, the name of a fleet budget begins with this, so that it differs from those of the machine's own budgets. */

@@ -20,7 +20,7 @@ export const BILLING_MODES = ["metered", "plan", "credits", "free", "unknown"] a
 export const SESSION_SOURCES = ["stated", "inferred"] as const;
 
 /** Where a record comes from: a call through the proxy, or an agent's own log. */
-export const RECORD_SOURCES = ["wire", "logs"] as const;
+const RECORD_SOURCES = ["wire", "logs"] as const;
 
 /** The values of `error_class`. Source: docs/specification.md#request-record. */
 export const ERROR_CLASSES = [

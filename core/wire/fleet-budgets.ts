@@ -38,7 +38,7 @@ export const fleetBudgetTermsSchema = v.object(terms);
 export type FleetBudgetTerms = v.InferOutput<typeof fleetBudgetTermsSchema>;
 
 /** The longest lift, in minutes: 31 days. */
-export const MAX_LIFT_MINUTES = 44_640;
+const MAX_LIFT_MINUTES = 44_640;
 
 /** The request of `POST …/budgets/:id/lift`. */
 export const liftFleetBudgetSchema = v.object({
@@ -64,7 +64,7 @@ const stated = {
 };
 
 /** A fleet budget with its sum. Amounts are exact integers: pico-USD, tokens or requests. */
-export const fleetBudgetSchema = v.object({
+const fleetBudgetSchema = v.object({
   id: identifier,
   ...stated,
   /** The name of the person or machine; null if it is unknown. */

@@ -24,7 +24,7 @@ const entries = {
 };
 
 /** A reading as a machine sends it. */
-export const limitReadingSchema = v.object(entries);
+const limitReadingSchema = v.object(entries);
 export type WireLimitReading = v.InferOutput<typeof limitReadingSchema>;
 
 /** The request of `POST /v1/daemon/limits`. A reading replaces an older one of the same window. */

@@ -6,7 +6,7 @@ import { traceSchema } from "./traces.ts";
 const total = v.pipe(v.string(), v.regex(/^\d{1,38}$/, "must be a whole number"));
 
 /** A session with the sums of its requests, as far back as the workspace's requests can be read. */
-export const sessionSchema = v.object({
+const sessionSchema = v.object({
   /** A keyed hash. No machine sends the ids of its programs. */
   session_id: idHash,
   session_source: maybe(v.picklist(SESSION_SOURCES)),

@@ -7,7 +7,7 @@ import type { DayZone } from "../store/port/values.ts";
 const MAX_PERIOD_DAYS = 400;
 
 /** The default period in days, including today. */
-export const DEFAULT_PERIOD_DAYS = 30;
+const DEFAULT_PERIOD_DAYS = 30;
 
 /** The parsed period, or the problem with the query. */
 export type PeriodResult =

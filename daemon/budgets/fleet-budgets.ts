@@ -26,15 +26,12 @@ export function saveFleetBudgets(notes: Pick<NoteStore, "write">, stated: Stated
   notes.write(STATED_KEY, stated === null ? null : JSON.stringify(stated));
 }
 
-/** Reads the text of the last statement, to compare it with an earlier one. */
-export const readFleetText = (notes: Pick<NoteStore, "read">): string | null => notes.read(STATED_KEY);
-
 /**
  * Reads the fleet budgets. Those whose terms this version does not know are left out, as is a statement of another version that can't be
  * read.
  */
 export function listFleetBudgets(notes: Pick<NoteStore, "read">): ActiveBudget[] {
-  const stated = parseStatement(readFleetText(notes) ?? "null");
+  const stated = parseStatement(notes.read(STATED_KEY) ?? "null");
   if (stated === null) return [];
   return stated.budgets.flatMap((budget) => toActiveBudget(budget, stated));
 }

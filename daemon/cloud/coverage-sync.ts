@@ -18,7 +18,7 @@ import { recordInOutbox } from "./record-in-outbox.ts";
 export const COVERAGE_SYNC_MS = 300_000;
 
 /** How often a machine without calls reports that its daemon runs, in milliseconds. Source: docs/specification.md#coverage-in-the-cloud. */
-export const RUNNING_SYNC_MS = 1_800_000;
+const RUNNING_SYNC_MS = 1_800_000;
 
 /** The pause between two uploads of earlier hours, in milliseconds. */
 const REST_MS = 1_000;

@@ -11,7 +11,7 @@ import type { CloudServicePorts } from "./ports.ts";
 import { recordInOutbox } from "./record-in-outbox.ts";
 
 /** How often changed readings are sent, in milliseconds. */
-export const LIMIT_SYNC_MS = 60_000;
+const LIMIT_SYNC_MS = 60_000;
 
 /** How long nothing is sent to a cloud that does not know the route, in milliseconds. */
 const UNSUPPORTED_MS = 86_400_000;

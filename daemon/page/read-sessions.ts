@@ -24,7 +24,7 @@ export const MAX_SESSIONS = 100;
 const MAX_CALLS = 2_000;
 
 /** Converts a session to a line of a list. */
-export function toSessionLine(session: SessionSummary): SessionLine {
+function toSessionLine(session: SessionSummary): SessionLine {
   const { usage, source, ...facts } = session;
   const input = totalInput(usage.tokens);
   return {

@@ -8,7 +8,7 @@ import type { StoreConnections } from "./connections.ts";
 import type { ClientReportStore } from "./port/client-reports.ts";
 
 /** The most reports that are stored: a client that makes a thousand requests a day fills this in a year and a half. */
-export const MAX_CLIENT_REPORTS = 500_000;
+const MAX_CLIENT_REPORTS = 500_000;
 
 /** The columns and how a report is written to them. */
 const COLUMNS: Readonly<Record<string, (report: ClientReport) => SqliteValue>> = {

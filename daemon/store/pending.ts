@@ -2,7 +2,7 @@ import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { RequestCondition } from "./rollups.ts";
 
 /** The condition that a request is neither sent, skipped nor in quarantine. */
-export const IS_PENDING = `synced_at IS NULL AND sync_skipped_at IS NULL
+const IS_PENDING = `synced_at IS NULL AND sync_skipped_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM cloud_quarantine AS q WHERE q.kind = 'metadata' AND q.request_id = requests.request_id)`;
 
 /** The pending requests. Only rows after the cursor are read: none before it is pending. */

@@ -25,7 +25,7 @@ export const SORT_KEYS: Readonly<Record<SortKey, string>> = {
  * How many numbers of requests a block has. The first page of a sorted list reads up to one block for each of its rows, so small blocks
  * read less, and more blocks have to be looked at.
  */
-export const PEAK_BLOCK = 256;
+const PEAK_BLOCK = 256;
 
 const keys = Object.keys(SORT_KEYS) as SortKey[];
 

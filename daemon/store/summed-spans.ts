@@ -48,7 +48,7 @@ export function forgetSpans(connection: SqliteConnection, slots: SlotBounds): vo
 }
 
 /** Deletes the sums of the days that the slots are in. The caller has begun a transaction. */
-export function forgetDays(connection: SqliteConnection, { first, last }: SlotBounds): void {
+function forgetDays(connection: SqliteConnection, { first, last }: SlotBounds): void {
   const days = connection
     .prepare<{ day_from: Millis }>("SELECT day_from FROM usage_days WHERE day_from <= ? AND day_to > ?")
     .all([last, first]);
@@ -56,7 +56,7 @@ export function forgetDays(connection: SqliteConnection, { first, last }: SlotBo
 }
 
 /** Deletes the sums of the hours that the slots are in. The caller has begun a transaction. */
-export function forgetHours(connection: SqliteConnection, { first, last }: SlotBounds): void {
+function forgetHours(connection: SqliteConnection, { first, last }: SlotBounds): void {
   const found = connection
     .prepare<{ from: Millis | null; to: Millis | null }>(
       `SELECT min(hour_from) AS "from", max(hour_from) AS "to" FROM usage_hours
@@ -87,7 +87,7 @@ export function forgetDaysOfSlots(
 }
 
 /** Deletes the sums of a day. The caller has begun a transaction. */
-export function deleteDay(connection: SqliteConnection, from: Millis): void {
+function deleteDay(connection: SqliteConnection, from: Millis): void {
   changeSums(connection);
   connection.prepare("DELETE FROM usage_day_series WHERE day_from = ?").run([from]);
   deleteValues(connection, "days", { from, to: from + 1 });

@@ -3,7 +3,7 @@ import { classifyChange, isNewWindow } from "./limit-change.ts";
 import { type LimitReading, type StatedLimit, WHOLE_PPM } from "./stated-limit.ts";
 
 /** How near a window is to its end, from the least to the most. */
-export const LIMIT_LEVELS = ["ok", "warning", "critical", "exceeded"] as const;
+const LIMIT_LEVELS = ["ok", "warning", "critical", "exceeded"] as const;
 export type LimitLevel = (typeof LIMIT_LEVELS)[number];
 
 /** The used share from which a level applies. Decision: the marks at which Claude Code warns are 75 % and 95 %. */

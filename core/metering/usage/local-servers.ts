@@ -9,7 +9,7 @@ import {
 } from "./provider.ts";
 
 /** The names by which programs call a server on their own machine. */
-export const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "::1", "host.docker.internal"];
+const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "::1", "host.docker.internal"];
 
 /** A server of models on its usual port, which other programs use too. */
 const local = (

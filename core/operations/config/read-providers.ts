@@ -34,7 +34,7 @@ export function readExtraHost(section: SectionReader): ExtraHost[] {
 }
 
 /** The API dialects that a configured host may use. */
-export const HOST_DIALECTS = [
+const HOST_DIALECTS = [
   "openai",
   "anthropic",
   "gemini",

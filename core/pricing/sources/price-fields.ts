@@ -18,7 +18,7 @@ const PER_THOUSAND = 9;
 const PER_MILLION = 6;
 
 /** How many units a published price is for, as the decimal places that convert it to micro-USD per million units. */
-export const PRICE_UNITS = { one: PER_UNIT, thousand: PER_THOUSAND, million: PER_MILLION } as const;
+const PRICE_UNITS = { one: PER_UNIT, thousand: PER_THOUSAND, million: PER_MILLION } as const;
 
 /** The unit of a published price. */
 export type PriceUnit = keyof typeof PRICE_UNITS;

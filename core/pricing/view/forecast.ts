@@ -5,7 +5,7 @@ import { addDays, daysBetween, monthOf, weekdayOf } from "../../values/zone.ts";
 export const FORECAST_DAYS = 56;
 
 /** With fewer days there is no estimate. */
-export const MIN_FORECAST_DAYS = 14;
+const MIN_FORECAST_DAYS = 14;
 
 /** How often the weeks are resampled, and how many of the lowest and highest results are left out of the range. */
 const SAMPLES = 400;

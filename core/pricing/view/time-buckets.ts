@@ -5,7 +5,7 @@ import type { UsageBucket } from "../../wire/usage.ts";
 const QUARTER_MS = 15 * MINUTE_MS;
 
 /** The most buckets of an answer. A query with more gets longer buckets. */
-export const MAX_BUCKETS = 1_000;
+const MAX_BUCKETS = 1_000;
 
 /** A half-open span of time. */
 interface Span {

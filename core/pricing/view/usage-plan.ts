@@ -6,7 +6,7 @@ import { cutTime, describeDays, describeSpan, type TimeBucket, unitFor } from ".
 import type { UsageQuery } from "./usage-query.ts";
 
 /** The longest period, in days. A host sums it while it does other work. */
-export const MAX_USAGE_DAYS = 400;
+const MAX_USAGE_DAYS = 400;
 
 /** A half-open period with its words. */
 export interface UsageSpan {

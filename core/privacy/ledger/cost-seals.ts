@@ -66,7 +66,7 @@ const LEAF_FORMAT = "meter-cost-1";
 const ID_BYTES = 16;
 
 /** Bytes of a digest: the first half of a SHA-256. Finding a second request with the same 128 bits is infeasible. */
-export const DIGEST_BYTES = 16;
+const DIGEST_BYTES = 16;
 
 /** Bytes of a leaf. */
 export const LEAF_BYTES = ID_BYTES + DIGEST_BYTES;
