@@ -26,7 +26,7 @@ const SUITES = [
   "tests/cloud/*.test.ts",
   "tests/cloud/{purge,erasure,budgets,limits,summaries}/*.test.ts",
   "tests/cloud/routes/**/*.test.ts",
-  "tests/cloud/store/{tasks,branch-sums,coverage-days,cost-seals,rates,seal-old-bodies}.test.ts",
+  "tests/cloud/store/{tasks,branch-sums,coverage-days,cost-seals,rates,seal-old-bodies,transaction}.test.ts",
   "tests/cloud/pages/{sessions,audit,people-and-prompts,privacy-and-accounts,dashboard,coverage,pages}.test.ts",
 ];
 

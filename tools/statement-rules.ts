@@ -16,7 +16,8 @@ export interface Violation {
     | "cast_of_set"
     | "node_lock"
     | "set_config"
-    | "spans_places";
+    | "spans_places"
+    | "read_before_write";
   /** The table or the function. */
   readonly subject: string;
 }
@@ -58,11 +59,30 @@ export function checkStatement(tree: unknown): readonly Violation[] {
   return found;
 }
 
-/** Checks the syntax trees of a transaction's statements. It may write on the coordinator or in a workspace, but not in both. */
+/**
+ * Checks the syntax trees of a transaction's statements. It may write on the coordinator or in a workspace, but not in both. If it reads rows
+ * of a workspace before it writes some, its scope must say so (`readsThenWrites`): it then asks whether there is a table of placements.
+ */
 export function checkTransaction(trees: readonly unknown[]): readonly Violation[] {
+  const found: Violation[] = [];
   const written = [...new Set(trees.flatMap(writtenTables))];
   const places = new Set(written.map(isDistributed));
-  return places.size > 1 ? [{ rule: "spans_places", subject: written.join(", ") }] : [];
+  if (places.size > 1) found.push({ rule: "spans_places", subject: written.join(", ") });
+  const first = trees.find((tree) => [...readTables(tree), ...writtenTables(tree)].some(isDistributed));
+  const writesFirst = first !== undefined && writtenTables(first).some(isDistributed);
+  const holds = trees.some((tree) => callsIn(tree).includes("to_regclass"));
+  if (places.has(true) && !writesFirst && !holds) {
+    const read = readTables(first).filter(isDistributed);
+    found.push({ rule: "read_before_write", subject: `${read.join(", ")}, then ${written.join(", ")}` });
+  }
+  return found;
+}
+
+function readTables(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(readTables);
+  if (!isNode(value)) return [];
+  const own = isNode(value.RangeVar) ? [String(value.RangeVar.relname)] : [];
+  return [...own, ...Object.values(value).flatMap(readTables)];
 }
 
 function writtenTables(value: unknown): string[] {

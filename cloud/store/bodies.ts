@@ -88,14 +88,18 @@ export async function storeBody<Refusal>(
 ): Promise<BodyOutcome<Refusal>> {
   try {
     let requestId = "";
-    const outcome = await inScope(db, { workspaceId }, async (trx): Promise<BodyOutcome<Refusal>> => {
-      const { gate } = await readGate(trx, workspaceId);
-      if (gate !== "open") return { kind: gate };
-      const opened = open();
-      if (!opened.ok) return { kind: "refused", refusal: opened.refusal };
-      requestId = opened.value.requestId;
-      return { kind: await storeForSender(trx, workspaceId, sender, sealing, opened.value, now) };
-    });
+    const outcome = await inScope(
+      db,
+      { workspaceId, readsThenWrites: true },
+      async (trx): Promise<BodyOutcome<Refusal>> => {
+        const { gate } = await readGate(trx, workspaceId);
+        if (gate !== "open") return { kind: gate };
+        const opened = open();
+        if (!opened.ok) return { kind: "refused", refusal: opened.refusal };
+        requestId = opened.value.requestId;
+        return { kind: await storeForSender(trx, workspaceId, sender, sealing, opened.value, now) };
+      },
+    );
     if (outcome.kind !== "request_not_synced") return outcome;
     // In a transaction of its own: a cluster refuses a look-up under another role after a write.
     if (!(await inScope(db, {}, (trx) => requestExists(trx, requestId)))) return outcome;

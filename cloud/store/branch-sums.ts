@@ -51,7 +51,7 @@ export async function sumBranches(db: CloudDatabase, task: Task<"sum_branches">,
   const workspaceId = task.taskId;
   // In the purge's role, which may delete the rows of branches that the deletion of a person has left empty.
   const run = <T>(work: (trx: Transaction<CloudSchema>) => Promise<T>) =>
-    inScope(db, { workspaceId }, work, "meter_purge");
+    inScope(db, { workspaceId, readsThenWrites: true }, work, "meter_purge");
   const days = await run((trx) => listUnsummedDays(trx, workspaceId, ALL_TIME));
   for (const day of days) await run((trx) => addMissing(trx, workspaceId, day));
   await (days.length === 0 ? endTask(db, task) : postponeTask(db, task, now + LOOK_AGAIN_MS));

@@ -87,7 +87,7 @@ export async function createBudget(
   max: number,
   change: Change,
 ): Promise<"created" | "budget_exists" | "too_many_budgets"> {
-  return await inScope(db, { workspaceId }, async (trx) => {
+  return await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
     await lockWorkspace(trx, workspaceId);
     const names = await trx
       .selectFrom("budgets")
@@ -195,7 +195,7 @@ async function withBudget(
   change: Change,
   work: (trx: Transaction<CloudSchema>, budget: { terms: BudgetInput }) => Promise<AuditedChange | null>,
 ): Promise<boolean> {
-  return await inScope(db, { workspaceId }, async (trx) => {
+  return await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
     const row = await trx
       .selectFrom("budgets")
       .select(["name", "terms"])

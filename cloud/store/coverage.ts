@@ -33,7 +33,7 @@ export async function saveCoverage(
   const ownRuns = [...new Map(runs.map(({ from, to }) => [instantOf(from), instantOf(to)]))]
     .map(([from, to]) => ({ run_from: from, run_to: Math.min(to, now) }))
     .filter(({ run_from, run_to }) => run_from <= run_to);
-  await inScope(db, { workspaceId }, async (trx) => {
+  await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
     // Two uploads of a machine, such as a repeated one, would each sum up a day without the other's hours.
     await sql`select 1 from machines where workspace_id = ${workspaceId}::uuid and machine_id = ${machine.id}::uuid for update`.execute(
       trx,

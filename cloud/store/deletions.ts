@@ -29,7 +29,9 @@ export async function deleteWorkspace(
 /** Deletes the workspace of a task, unless an earlier run did. */
 export async function finishDeletion(db: CloudDatabase, task: Task<"delete_workspace">): Promise<void> {
   const { taskId: workspaceId, details } = task;
-  await inScope(db, { workspaceId }, (trx) => stampWorkspace(trx, workspaceId, details.change));
+  await inScope(db, { workspaceId, readsThenWrites: true }, (trx) =>
+    stampWorkspace(trx, workspaceId, details.change),
+  );
   await endTask(db, task);
 }
 

@@ -38,7 +38,7 @@ const asPurge = <T>(
   db: CloudDatabase,
   workspaceId: string,
   work: (trx: Transaction<CloudSchema>) => Promise<T>,
-): Promise<T> => inScope(db, { workspaceId }, work, "meter_purge");
+): Promise<T> => inScope(db, { workspaceId, readsThenWrites: true }, work, "meter_purge");
 
 /** Whether a workspace exists and was not deleted. */
 export async function isInService(db: CloudDatabase, workspaceId: string): Promise<boolean> {
@@ -307,7 +307,7 @@ export async function finishErasure(
     return { certificate: text, isFinished };
   });
   if (isFinished) return certificate;
-  await inScope(db, { workspaceId }, async (trx) => {
+  await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
     // One process at a time.
     await lockWorkspace(trx, workspaceId);
     if (await hasAuditEvent(trx, workspaceId, erasureId)) return;

@@ -169,7 +169,7 @@ async function fillIn(
   book: PriceBook,
   sha256: Sha256,
 ): Promise<ReadonlySet<string>> {
-  return await inScope(db, { workspaceId }, async (trx) => {
+  return await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
     const known = await readRows(trx, workspaceId, sent, false);
     const foreign = new Set<string>();
     for (const row of sent) {

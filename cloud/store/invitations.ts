@@ -266,7 +266,7 @@ async function joinWorkspace(
   { taskId: invitationId, details }: Task<"accept_invitation">,
 ): Promise<{ readonly organisationId: string; readonly isFirst: boolean } | null> {
   const { workspaceId, userId, now } = details;
-  return await inScope(db, { workspaceId }, async (trx) => {
+  return await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
     const workspace = await trx
       .selectFrom("workspaces")
       .select("organisation_id")

@@ -101,7 +101,7 @@ export async function setMachineBlocked(
   blocked: boolean,
   change: Change,
 ): Promise<boolean> {
-  return await inScope(db, { workspaceId }, async (trx) => {
+  return await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
     const machine = await trx
       .selectFrom("machines")
       .select(["hostname", "blocked_at"])
@@ -166,7 +166,7 @@ export async function renameMachine(
   label: string | null,
   change: Change,
 ): Promise<boolean> {
-  return await inScope(db, { workspaceId }, async (trx) => {
+  return await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
     const machine = await trx
       .selectFrom("machines")
       .select(["hostname", "label"])
@@ -206,45 +206,53 @@ export async function changeMachineUser(
   change: Change,
 ): Promise<MachineUserChange> {
   try {
-    return await inScope(db, { workspaceId }, async (trx): Promise<MachineUserChange> => {
-      const machine = await trx
-        .selectFrom("machines")
-        .select(["hostname", "user_id"])
-        .where("workspace_id", "=", workspaceId)
-        .where("machine_id", "=", machineId)
-        .forUpdate()
-        .executeTakeFirst();
-      if (machine === undefined) return "not_found";
-      const { hostname, user_id: before } = machine;
-      if (before === userId) return "changed";
-      if (before !== null && before !== change.userId && (await reachesWorkspace(trx, workspaceId, before))) {
-        return "machine_in_use";
-      }
-      const ofMachine = { workspace_id: workspaceId, machine_id: machineId };
-      await updateOne(
-        trx
-          .updateTable("machines")
+    return await inScope(
+      db,
+      { workspaceId, readsThenWrites: true },
+      async (trx): Promise<MachineUserChange> => {
+        const machine = await trx
+          .selectFrom("machines")
+          .select(["hostname", "user_id"])
+          .where("workspace_id", "=", workspaceId)
+          .where("machine_id", "=", machineId)
+          .forUpdate()
+          .executeTakeFirst();
+        if (machine === undefined) return "not_found";
+        const { hostname, user_id: before } = machine;
+        if (before === userId) return "changed";
+        if (
+          before !== null &&
+          before !== change.userId &&
+          (await reachesWorkspace(trx, workspaceId, before))
+        ) {
+          return "machine_in_use";
+        }
+        const ofMachine = { workspace_id: workspaceId, machine_id: machineId };
+        await updateOne(
+          trx
+            .updateTable("machines")
+            .set({ user_id: userId })
+            .where((where) => where.and(ofMachine)),
+        );
+        await trx
+          .updateTable("sync_keys")
           .set({ user_id: userId })
-          .where((where) => where.and(ofMachine)),
-      );
-      await trx
-        .updateTable("sync_keys")
-        .set({ user_id: userId })
-        .where((where) => where.and(ofMachine))
-        .where("revoked_at", "is", null)
-        .execute();
-      await expectNoneLeft(
-        trx
-          .selectFrom("sync_keys")
-          .select("key_id")
           .where((where) => where.and(ofMachine))
           .where("revoked_at", "is", null)
-          .where("user_id", "!=", userId),
-      );
-      const details = { machine_id: machineId, hostname, from_user_id: before, to_user_id: userId };
-      await addAuditEvent(trx, workspaceId, "machine_user_changed", change, details);
-      return "changed";
-    });
+          .execute();
+        await expectNoneLeft(
+          trx
+            .selectFrom("sync_keys")
+            .select("key_id")
+            .where((where) => where.and(ofMachine))
+            .where("revoked_at", "is", null)
+            .where("user_id", "!=", userId),
+        );
+        const details = { machine_id: machineId, hostname, from_user_id: before, to_user_id: userId };
+        await addAuditEvent(trx, workspaceId, "machine_user_changed", change, details);
+        return "changed";
+      },
+    );
   } catch (error) {
     const exists = error instanceof DatabaseError && error.constraint === "machines_by_fingerprint";
     if (exists) return "machine_exists";

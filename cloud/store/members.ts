@@ -103,7 +103,7 @@ export async function changeMemberRole(
   role: Member["role"],
   change: Change,
 ): Promise<boolean> {
-  return await inScope(db, { workspaceId }, async (trx) => {
+  return await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
     const roleBefore = await lockMembership(trx, workspaceId, userId);
     if (roleBefore === null) return false;
     if (roleBefore === role) return true;

@@ -52,7 +52,8 @@ export async function askForModelSums(db: CloudDatabase, workspaceId: string, no
  */
 export async function sumModels(db: CloudDatabase, task: Task<"sum_models">, now: Millis): Promise<void> {
   const workspaceId = task.taskId;
-  const run = <T>(work: (trx: Transaction<CloudSchema>) => Promise<T>) => inScope(db, { workspaceId }, work);
+  const run = <T>(work: (trx: Transaction<CloudSchema>) => Promise<T>) =>
+    inScope(db, { workspaceId, readsThenWrites: true }, work);
   const unsummedSeals = await run((trx) => countUnsummedSeals(trx, workspaceId));
   const listDays = () => run((trx) => listUnsummedDays(trx, workspaceId));
   const days = await listDays();

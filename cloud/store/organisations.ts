@@ -135,7 +135,7 @@ async function beginWorkspace(
 export async function finishWorkspace(db: CloudDatabase, task: Task<"create_workspace">): Promise<void> {
   const { taskId: workspaceId, details } = task;
   const { organisationId, name, change } = details;
-  await inScope(db, { workspaceId }, async (trx) => {
+  await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
     const existing = await trx
       .selectFrom("workspaces")
       .select("workspace_id")
@@ -237,7 +237,7 @@ export async function finishRoleChange(
   const { taskId, details } = task;
   const { userId, role, roleBefore, workspaceIds, change } = details;
   for (const workspaceId of workspaceIds) {
-    await inScope(db, { workspaceId }, async (trx) => {
+    await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
       if (await hasAuditEvent(trx, workspaceId, taskId)) return;
       const isBack = isResumed && (await joinedAfter(trx, workspaceId, userId, change.now));
       if (role === null && !isBack) await endMembership(trx, workspaceId, userId, change.now);

@@ -208,7 +208,7 @@ async function pairMachine(
 ): Promise<PairingPoll> {
   const { workspace_id: workspaceId, user_id: userId, claimed_at: now } = claimed;
   if (workspaceId === null || userId === null) return { status: "failed" };
-  return await inScope(db, { workspaceId }, async (trx): Promise<PairingPoll> => {
+  return await inScope(db, { workspaceId, readsThenWrites: true }, async (trx): Promise<PairingPoll> => {
     const workspace = await trx
       .selectFrom("workspaces")
       .select(["name", "deleted_at"])

@@ -181,7 +181,7 @@ export async function purgeWorkspace(
   workspaceId: string,
   now: Millis,
 ): Promise<PurgeStep> {
-  return await asPurge(db, { workspaceId }, async (trx): Promise<PurgeStep> => {
+  return await asPurge(db, { workspaceId, readsThenWrites: true }, async (trx): Promise<PurgeStep> => {
     const held = await holdWorkspace(trx, workspaceId);
     if (held !== "held") return held === "busy" ? { kind: "busy" } : { kind: "done", rows: 0 };
     for (const table of DELETED_WITH_WORKSPACE) {

@@ -65,7 +65,7 @@ export async function saveView(
   max: number,
   now: Millis,
 ): Promise<"saved" | "view_exists" | "too_many_views"> {
-  return await inScope(db, { workspaceId }, async (trx) => {
+  return await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
     await lockWorkspace(trx, workspaceId);
     const own = await trx
       .selectFrom("saved_views")
@@ -166,7 +166,7 @@ async function onView(
   reader: ViewReader,
   work: (trx: Transaction<CloudSchema>, view: Omit<SavedView, "query" | "createdAt">) => Promise<ViewChange>,
 ): Promise<ViewChange> {
-  return await inScope(db, { workspaceId }, async (trx) => {
+  return await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
     await lockWorkspace(trx, workspaceId);
     const row = await trx
       .selectFrom("saved_views")

@@ -114,7 +114,7 @@ async function sealRequest(
     and ${column("body")} is not null and ${column("key_id")} is null`;
   return await inScope(
     db,
-    { workspaceId },
+    { workspaceId, readsThenWrites: true },
     async (trx) => {
       const owner = await findOwner(trx, workspaceId, requestId);
       if (owner === null) return 0;

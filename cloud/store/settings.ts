@@ -37,7 +37,7 @@ export async function changeSettings(
   patch: SettingsChange,
   change: Change,
 ): Promise<WorkspaceSettings | null> {
-  return await inScope(db, { workspaceId }, async (trx) => {
+  return await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
     const before = await trx
       .selectFrom("workspaces")
       .select(COLUMNS)

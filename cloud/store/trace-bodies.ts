@@ -117,7 +117,7 @@ export async function readBody(
   sha256: Sha256,
   sealing: BodySealing | null,
 ): Promise<BodyResult> {
-  return await inScope(db, { workspaceId }, async (trx): Promise<BodyResult> => {
+  return await inScope(db, { workspaceId, readsThenWrites: true }, async (trx): Promise<BodyResult> => {
     const body = await findBody(trx, workspaceId, requestId, versions, sealing);
     if (body === null) return { ok: false, reason: "body_unknown" };
     if (access.kind === "unexplained") return { ok: false, reason: "reason_missing" };
@@ -299,7 +299,7 @@ export async function recordViewWithTicket(
   sha256: Sha256,
 ): Promise<void> {
   const { workspaceId, viewId, requestId, viewerUserId, viewedAt } = view;
-  await inScope(db, { workspaceId }, async (trx) => {
+  await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
     const stored = await trx
       .selectFrom("request_bodies")
       .select(sql<string | null>`coalesce(request_content_sha256, request_sha256)`.as("request_sha256"))

@@ -9,6 +9,11 @@ export interface TenantScope {
   readonly workspaceId?: string;
   readonly organisationId?: string;
   readonly userId?: string;
+  /**
+   * Whether the work reads rows of the workspace before it writes some. On a cluster, the workspace then stays on its node until the
+   * transaction ends (`holdPlace()`). Default: false.
+   */
+  readonly readsThenWrites?: boolean;
 }
 
 /** How often a transaction runs in all after conflicts with others. */
@@ -60,16 +65,30 @@ export async function inSnapshot<T>(
 async function enterScope(
   trx: Transaction<CloudSchema>,
   role: "meter_app" | "meter_purge",
-  { workspaceId, organisationId, userId }: TenantScope,
+  { workspaceId, organisationId, userId, readsThenWrites = false }: TenantScope,
 ): Promise<void> {
-  await sql`select
+  const { rows } = await sql<{ can_move?: boolean }>`select
     set_config('role', ${role}, true),
     set_config('meter.workspace_id', '', true),
     set_config('meter.organisation_id', '', true),
-    set_config('meter.user_id', '', true)`.execute(trx);
+    set_config('meter.user_id', '', true)
+    ${sql.raw(readsThenWrites ? ", to_regclass('pg_dist_placement') is not null as can_move" : "")}`.execute(
+    trx,
+  );
   if (userId !== undefined) await sql`set local meter.user_id = ${sql.lit(userId)}`.execute(trx);
   if (workspaceId !== undefined) await enterWorkspace(trx, workspaceId);
   if (organisationId !== undefined) await enterOrganisation(trx, organisationId);
+  if (workspaceId !== undefined && rows[0]?.can_move === true) await holdPlace(trx, workspaceId);
+}
+
+/**
+ * Keeps a workspace on its node of a cluster until the transaction ends: deletes no row, but waits until the workspace does not move, and keeps
+ * it from moving, as every write does. A read does not. If a workspace moves between a read and a write of the same table, a node that has
+ * it neither before nor after sends the write to the former place, where it is lost (docs/cluster.md).
+ */
+async function holdPlace(trx: Transaction<CloudSchema>, workspaceId: string): Promise<void> {
+  await sql`delete from saved_views where workspace_id = ${workspaceId}::uuid
+    and view_id = '00000000-0000-0000-0000-000000000000'::uuid`.execute(trx);
 }
 
 /** Sets a setting to ids, for the rest of the transaction. `set local` takes no parameters, so the ids must be UUIDs. */

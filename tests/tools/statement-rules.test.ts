@@ -120,4 +120,20 @@ describe("checkTransaction()", () => {
       assert.deepEqual(checkTransaction(statements.map(parse)), [{ rule: "spans_places", subject }]);
     }
   });
+
+  it("refuses a read of a workspace before a write there, unless the scope keeps the workspace in its place", () => {
+    const scope = "select set_config('role', $1, true)";
+    const read = "select 1 from machines where workspace_id = $1";
+    const write = "update sync_keys set scope = $1 where workspace_id = $2";
+    const holding = `${scope}, to_regclass('pg_dist_placement') is not null`;
+    const found = (...statements: string[]) => checkTransaction(statements.map(parse));
+    const subject = "machines, then sync_keys";
+    assert.deepEqual(found(scope, read, write), [{ rule: "read_before_write", subject }]);
+    for (const transaction of [
+      [holding, read, write],
+      [scope, write, read],
+      [scope, read],
+    ])
+      assert.deepEqual(found(...transaction), []);
+  });
 });

@@ -55,4 +55,20 @@ describeOnEngines("inScope()", (engine) => {
     for (const workspaceId of [WORKSPACE, OTHER]) await inScope(test.db, { workspaceId }, async () => {});
     assert.equal(await prepared(), "0");
   });
+
+  it("keeps a workspace in its place before work that reads and then writes, where tables have placements", async () => {
+    const locks = async (scope: Parameters<typeof inScope>[1]) =>
+      await inScope(test.db, scope, async (trx) => {
+        const { rows } = await sql<{ mode: string }>`select mode from pg_locks
+          where relation = 'saved_views'::regclass and pid = pg_backend_pid()`.execute(trx);
+        return rows.map(({ mode }) => mode);
+      });
+    const changed = { workspaceId: WORKSPACE, readsThenWrites: true };
+    if (engine.name !== "citus") {
+      assert.deepEqual(await locks(changed), []);
+      await sql`create table pg_dist_placement ()`.execute(test.owner);
+    }
+    assert.deepEqual(await locks(changed), ["RowExclusiveLock"]);
+    assert.deepEqual(await locks({ workspaceId: WORKSPACE }), []);
+  });
 });
