@@ -170,7 +170,11 @@ function agentFetch({ roots, timeouts = {} }: CloudClientOptions): { fetch: Fetc
   };
   let loaded: ReturnType<typeof load> | null = null;
   const fetch = async (url: string, init: Record<string, unknown>) => {
-    loaded ??= load();
+    // After a failure, such as certificates that can't be read now, the next request loads it again.
+    loaded ??= load().catch((cause: unknown) => {
+      loaded = null;
+      throw cause;
+    });
     const { fetch: undiciFetch, dispatcher } = await loaded;
     return undiciFetch(url, { ...init, dispatcher });
   };

@@ -89,6 +89,26 @@ describe("createCloudClient()", () => {
     }
   });
 
+  it("sends again after the certificates could not be read", async () => {
+    const port = await listen(createServer((_, response) => response.end()));
+    const failures = [new Error("too many open files")];
+    const own = createCloudClient({
+      clock: systemClock,
+      roots() {
+        for (const failure of failures.splice(0)) throw failure;
+        return [];
+      },
+      userAgent: "meter/test",
+    });
+    try {
+      const url = `http://127.0.0.1:${port}/`;
+      assert.equal((await own.send(request(url))).kind, "transport");
+      assert.equal((await own.send(request(url))).kind, "http");
+    } finally {
+      await own.close();
+    }
+  });
+
   it("verifies certificates regardless of the environment, and trusts the given roots", async () => {
     const authority = await createCertificateAuthority();
     const { key, cert } = await authority.mintLeaf("localhost");
