@@ -89,10 +89,16 @@ export function createFleetSync(ports: CloudServicePorts): FleetSync {
     cancel = ports.clock.setTimer(delayMs, () => void send());
   }
 
-  /** The machine left the cloud, perhaps while a request was under way. */
+  /** The machine left the cloud, perhaps while a request was under way. Budgets that can't be dropped now are dropped later. */
   function drop(): void {
     if (isEnabled !== false) return;
-    saveFleetBudgets(ports.store.notes, null);
+    try {
+      saveFleetBudgets(ports.store.notes, null);
+    } catch (cause) {
+      logTaskCrash(ports.log, "fleet_budgets", cause, { restart_delay_ms: FLEET_SYNC_MS });
+      cancel = ports.clock.setTimer(FLEET_SYNC_MS, drop);
+      return;
+    }
     tell();
   }
 

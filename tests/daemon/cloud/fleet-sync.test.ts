@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { createManualClock, type ManualClock } from "../../../adapters/clock/manual-clock.ts";
+import { StoreError } from "../../../core/ports/sqlite.ts";
 import { listFleetBudgets } from "../../../daemon/budgets/fleet-budgets.ts";
-import { FLEET_IDLE_MS, FLEET_SYNC_MS, requestFleetBudgets } from "../../../daemon/cloud/fleet-sync.ts";
+import {
+  createFleetSync,
+  FLEET_IDLE_MS,
+  FLEET_SYNC_MS,
+  requestFleetBudgets,
+} from "../../../daemon/cloud/fleet-sync.ts";
 import { createMachine, type Machine, type ScriptedCloud, startScriptedCloud } from "./cloud.rig.ts";
 
 const PATH = "/v1/daemon/budgets";
@@ -93,6 +99,29 @@ describe("the sync of fleet budgets", () => {
       machine.store.delivery.updateState("cloud_sync_state", { paused_reason: pausedReason });
       assert.equal(await requestFleetBudgets(machine.ports), result, pausedReason);
     }
+  });
+
+  it("drops the budgets later if they can't be dropped when the machine leaves the cloud", async () => {
+    cloud.script(PATH, answer(stated()));
+    await requestFleetBudgets(machine.ports);
+    const { store } = machine;
+    const failures = [new StoreError("disk_full", "no disk space")];
+    const notes = {
+      ...store.notes,
+      write(key: string, value: string | null) {
+        for (const failure of failures.splice(0)) throw failure;
+        store.notes.write(key, value);
+      },
+    };
+    const sync = createFleetSync({ ...machine.ports, store: { ...store, notes } });
+    let heard = 0;
+    sync.onChange(() => {
+      heard += 1;
+    });
+    sync.enable(false);
+    assert.deepEqual([heard, names()], [0, ["workspace/all"]]);
+    clock.advance(FLEET_SYNC_MS);
+    assert.deepEqual([heard, names()], [1, []]);
   });
 
   it("asks at once and then every 30 seconds, every 5 minutes while no budget binds it, and drops the budgets when the machine leaves the cloud", async () => {
