@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from "node:fs";
 import { readSmallFile } from "../files/read-small-file.ts";
 
 const KEY_BYTES = 32;
@@ -23,7 +23,8 @@ interface SecretBox {
 export function createSecretBox(keyFile: string): SecretBox {
   async function key(): Promise<Uint8Array | null> {
     const file = await readSmallFile(keyFile, { maxBytes: 256, secret: true });
-    if (!file.ok && file.reason === "absent") return null;
+    // A full disk or a crash can leave an empty file, with which nothing was sealed.
+    if (file.ok ? file.text === "" : file.reason === "absent") return null;
     const hex = file.ok ? file.text.trim() : "";
     if (!/^[0-9a-f]{64}$/.test(hex)) {
       throw new Error(`could not use the key file ${keyFile}: ${file.ok ? "not a key" : file.reason}`);
@@ -34,6 +35,7 @@ export function createSecretBox(keyFile: string): SecretBox {
   async function keyOrNew(): Promise<Uint8Array> {
     const known = await key();
     if (known !== null) return known;
+    if (statSync(keyFile, { throwIfNoEntry: false })?.size === 0) rmSync(keyFile, { force: true });
     try {
       // Exclusive: if two processes start together, one creates the key and the other reads it.
       const file = openSync(keyFile, "wx", 0o600);

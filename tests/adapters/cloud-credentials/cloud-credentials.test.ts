@@ -99,6 +99,17 @@ describe("createCredentialStore()", () => {
 });
 
 describe("createSecretBox()", () => {
+  it("creates the key again if a full disk or a crash has left an empty file", async () => {
+    const path = join(home, "key");
+    writeFileSync(path, "", { mode: 0o600 });
+    const box = createSecretBox(path);
+    assert.equal(await box.open(new Uint8Array(64).fill(1)), null);
+    // As two processes that start together.
+    const [one, other] = await Promise.all([box.seal("one"), createSecretBox(path).seal("other")]);
+    assert.deepEqual([await box.open(one), await box.open(other)], ["one", "other"]);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+  });
+
   it("rejects an invalid key file", async () => {
     const path = join(home, "key");
     writeFileSync(path, "short", { mode: 0o600 });
