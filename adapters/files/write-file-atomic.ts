@@ -4,8 +4,8 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, write
 import { dirname } from "node:path";
 
 /**
- * Replaces a file atomically: a reader sees the old or the new text, even after a power failure. The new file has the given
- * mode from the start, regardless of the umask.
+ * Replaces a file atomically: a reader sees the old or the new text, even after a power failure. The new file never has more permissions than
+ * the given mode. The umask may remove some.
  */
 export function writeFileAtomic(path: string, text: string | Uint8Array, options: { mode: number }): void {
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
