@@ -1,8 +1,9 @@
 import { sql } from "kysely";
-import type { Millis } from "../../../core/values/time.ts";
+import { DAY_MS, type Millis } from "../../../core/values/time.ts";
 import { formatInstant } from "../../../core/wire/instant.ts";
 import type { AnalyticsQuery } from "../../../core/wire/queries.ts";
 import type { Analytics, Overview } from "../../../core/wire/reports.ts";
+import { hasModelSums } from "../model-sums.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import { NO_MACHINE } from "../rollups.ts";
 import { inReadScope, type ReadTransaction } from "./read-scope.ts";
@@ -44,29 +45,37 @@ const NONE: Partial<Record<UsageDimension, { readonly value: string; readonly la
   client_version: { value: "", label: "no client version" },
 };
 
-/** Sums a period: in total, by day, by project and by model. */
+/** The shortest period that is read from the sums by model. For a shorter one, it takes longer to find out whether they are complete. */
+const MIN_MODELS_MS = 60 * DAY_MS;
+
+/** Sums a period: in total, by day, by project and by model. Of a long one, only the projects need the rollups. */
 export async function readOverview(
   db: CloudDatabase,
   workspaceId: string,
   period: Span,
 ): Promise<OverviewSums> {
-  const groups = await inReadScope(db, { workspaceId }, (trx) =>
-    readUsage(trx, {
+  const groups = await inReadScope(db, { workspaceId }, async (trx) => {
+    const isOfModels = period.to - period.from >= MIN_MODELS_MS && (await hasModelSums(trx, workspaceId));
+    return await readUsage(trx, {
       ...period,
       workspaceId,
       bucket: "day",
-      dimensionGroups: [[["bucket"]], [[], ["project"], ["model"]]],
+      ...(isOfModels
+        ? { dimensionGroups: [[["project"]]], modelGroups: [[["bucket"]], [[], ["model"]]] }
+        : { dimensionGroups: [[["project"], [], ["model"]], [["bucket"]]] }),
       maxValues: OVERVIEW_MAX_GROUPS,
-    }),
-  );
-  const ofSet = (set: number) => groups.filter((group) => group.set === set);
+    });
+  });
+  const by = (column: UsageDimension | "bucket") => groups.filter((group) => group[column] !== null);
   return {
-    totals: ofSet(1)[0]?.totals ?? NO_USAGE,
-    days: toBuckets(ofSet(0)),
-    projects: ofSet(2)
+    totals:
+      groups.find(({ bucket, project, model }) => bucket === null && project === null && model === null)
+        ?.totals ?? NO_USAGE,
+    days: toBuckets(by("bucket")),
+    projects: by("project")
       .map((group) => toGroup("project", group))
       .sort(byCost),
-    models: ofSet(3)
+    models: by("model")
       .map((group) => toGroup("model", group))
       .sort(byCost),
   };

@@ -294,7 +294,7 @@ function ofRequests(
   };
 }
 
-const isWithin = (workspaceId: string, time: string, { from, to }: Span): RawBuilder<unknown> =>
+export const isWithin = (workspaceId: string, time: string, { from, to }: Span): RawBuilder<unknown> =>
   sql`workspace_id = ${workspaceId}::uuid and ${sql.raw(time)} >= ${formatInstant(from)}::timestamptz
     and ${sql.raw(time)} < ${formatInstant(to)}::timestamptz`;
 
@@ -304,7 +304,7 @@ const isAnyOf = (workspaceId: string, time: string, hours: readonly Millis[]): R
     and ${sql.raw(time)} = any(${`{${hours.map(formatInstant).join(",")}}`}::text::timestamptz[])`;
 
 /** Sums by hour and by day. */
-interface SumTables {
+export interface SumTables {
   /** The columns of the key besides the workspace and the time. */
   readonly key: string;
   readonly dimensions: Readonly<Partial<Record<UsageDimension, string>>>;
@@ -317,7 +317,7 @@ interface SumTables {
   isDayWithin(workspaceId: string, span: Span): RawBuilder<unknown>;
 }
 
-const ROLLUPS: SumTables = {
+export const ROLLUPS: SumTables = {
   key: ROLLUP_KEY,
   dimensions: ROLLUP_SQL,
   texts: [],
@@ -344,7 +344,10 @@ const BRANCHES = inBranches(
   { hour: 1, day: 24 },
 );
 
-const MODELS = inBranches({ key: MODEL_KEY, dimensions: MODEL_SQL, texts: [] }, { hour: -1, day: -24 });
+export const MODELS = inBranches(
+  { key: MODEL_KEY, dimensions: MODEL_SQL, texts: [] },
+  { hour: -1, day: -24 },
+);
 
 /** The offset into a day of the instant that decides its bucket: its first or its last millisecond. */
 const SHIFTS = { first: "interval '0'", last: "interval '1 day' - interval '1 millisecond'" } as const;

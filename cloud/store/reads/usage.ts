@@ -1,6 +1,5 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import type { Millis } from "../../../core/values/time.ts";
-import { formatCalendarDate, formatInstant } from "../../../core/wire/instant.ts";
 import type { UsageTotals } from "../../../core/wire/usage-totals.ts";
 import {
   beginningOf,
@@ -12,7 +11,8 @@ import {
   type USAGE_SUMS,
 } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
-import { isWithinHour, type Span, usageSpans } from "./usage-spans.ts";
+import { isWithin, MODELS, ROLLUPS, type SumTables } from "./usage-sources.ts";
+import { isWithinHour, type Span, type UsageSpans, usageSpans } from "./usage-spans.ts";
 
 /** The dimensions that only requests have: with their many values, the rollups would have nearly as many rows as these. */
 const REQUEST_DIMENSIONS = ["session_id", "agent_id", "git_branch", "client_version"] as const;
@@ -54,6 +54,8 @@ export interface UsageQuery extends Span {
    * summed from that. Put sets in one group if their dimensions together have few distinct values.
    */
   readonly dimensionGroups: readonly (readonly UsageSet[])[];
+  /** Groups that are summed from the sums by model in place of the rollups, as far fewer rows. The caller knows that these are complete. */
+  readonly modelGroups?: readonly (readonly UsageSet[])[];
   /** How many values of each dimension are returned. Totals over a dimension include all its values. */
   readonly maxValues: number;
   /** The sum by which they are chosen, the highest first; the cost if absent. */
@@ -75,26 +77,23 @@ export async function readUsage(
   trx: Transaction<CloudSchema>,
   query: UsageQuery,
 ): Promise<readonly UsageGroup[]> {
-  const { dimensionGroups } = query;
-  const columns = [...new Set(dimensionGroups.flat(2))].sort();
-  const groups = dimensionGroups.map((sets) => {
-    const named = columns.filter((column) => sets.some((set) => set.includes(column)));
-    return { sets, named, groupId: maskOf(columns, named) };
-  });
+  const { dimensionGroups, modelGroups = [] } = query;
+  const columns = [...new Set([dimensionGroups, modelGroups].flat(3))].sort();
+  const groups = [...groupSets("parts", dimensionGroups), ...groupSets("model_parts", modelGroups)];
   const { rows } = await sql<
-    { group_id: number; mask: number; bucket?: Millis } & Partial<Record<UsageDimension, string>> & Sums
+    { parts: string; group_id: number; mask: number; bucket?: Millis } & Partial<
+      Record<UsageDimension, string>
+    > &
+      Sums
   >`
     with ${partsOf(query)},
-    source as (
-      select ${sql.raw(`grouping(${columns.join(", ")}) as group_id, ${columns.join(", ")}, ${SUMMED}`)} from parts
-      group by ${sql.raw(groupingSets(groups.map(({ named }) => named)))}
-    )
+    source as (${sql.raw([...Map.groupBy(groups, ({ parts }) => parts).values()].map((own) => sourceOf(own, columns)).join(" union all "))})
     ${sql.raw(groups.map((each) => groupsOf(each, columns, query)).join(" union all "))}`.execute(trx);
-  const sets = groups.flatMap(({ sets, named, groupId }) =>
-    sets.map((set) => `${groupId} ${maskOf(named, set)}`),
+  const sets = groups.flatMap(({ parts, groupId, sets, named }) =>
+    sets.map((set) => `${parts} ${groupId} ${maskOf(named, set)}`),
   );
   return rows.map((row) => ({
-    set: sets.indexOf(`${row.group_id} ${row.mask}`),
+    set: sets.indexOf(`${row.parts} ${row.group_id} ${row.mask}`),
     bucket: row.bucket ?? null,
     machine_id: row.machine_id ?? null,
     user_id: row.user_id ?? null,
@@ -109,31 +108,54 @@ export async function readUsage(
   }));
 }
 
-/** A group of sets, all dimensions of its sets, and the number that identifies its rows in `source`. */
+/** What groups are summed from: the name of a common table expression. */
+type PartsName = "parts" | "model_parts";
+
+/** A group of sets, all dimensions of its sets, and the number that identifies its rows of `parts` in `source`. */
 interface DimensionGroup {
+  readonly parts: PartsName;
   readonly sets: readonly UsageSet[];
   readonly named: UsageSet;
   readonly groupId: number;
 }
 
+const columnsOf = (sets: readonly UsageSet[]): UsageSet => [...new Set(sets.flat())].sort();
+
+function groupSets(parts: PartsName, groups: readonly (readonly UsageSet[])[]): readonly DimensionGroup[] {
+  const columns = columnsOf(groups.flat());
+  return groups.map((sets) => {
+    const named = columnsOf(sets);
+    return { parts, sets, named, groupId: maskOf(columns, named) };
+  });
+}
+
+/** The select list of all columns; those that are not summed by are null. */
+const listColumns = (columns: UsageSet, own: UsageSet): string =>
+  columns.map((column) => (own.includes(column) ? column : `null::${TYPES[column]} as ${column}`)).join(", ");
+
+/** Returns the select of the sums of groups of the same parts, each by all of its dimensions. */
+function sourceOf(groups: readonly DimensionGroup[], columns: UsageSet): string {
+  const own = columnsOf(groups.map(({ named }) => named));
+  return `select '${groups[0]?.parts}' as parts, grouping(${own.join(", ")}) as group_id, ${listColumns(columns, own)}, ${SUMMED}
+    from ${groups[0]?.parts} group by ${groupingSets(groups.map(({ named }) => named))}`;
+}
+
 /** Returns the select of one group's sets from `source`. */
 function groupsOf(
-  { sets, named, groupId }: DimensionGroup,
+  { parts, sets, named, groupId }: DimensionGroup,
   columns: UsageSet,
   { maxValues, rankedBy = "cost_pico_usd" }: UsageQuery,
 ): string {
-  const list = columns.map((column) =>
-    named.includes(column) ? column : `null::${TYPES[column]} as ${column}`,
-  );
+  const isOwn = `parts = '${parts}' and group_id = ${groupId}`;
   const isTop = named
     .filter((column) => column !== "bucket")
     .map(
       (column) => `and (grouping(${column}) = 1 or ${column} in (
-        select ${column} from source where group_id = ${groupId} group by ${column}
+        select ${column} from source where ${isOwn} group by ${column}
         order by sum(${rankedBy}) desc, sum(requests) desc, ${column} limit ${maxValues}))`,
     );
-  return `select ${groupId} as group_id, grouping(${named.join(", ")})::integer as mask, ${list.join(", ")}, ${SUMMED}
-    from source where group_id = ${groupId} group by ${groupingSets(sets)}
+  return `select '${parts}' as parts, ${groupId} as group_id, grouping(${named.join(", ")})::integer as mask, ${listColumns(columns, named)}, ${SUMMED}
+    from source where ${isOwn} group by ${groupingSets(sets)}
     having sum(requests) > 0 ${isTop.join(" ")}`;
 }
 
@@ -147,8 +169,8 @@ function maskOf(columns: UsageSet, set: UsageSet): number {
 }
 
 /**
- * Returns the common table expression `parts`: rows of the rollups, plus or minus the requests at the period's edges. With a
- * dimension of requests, it is all requests of the period.
+ * Returns the common table expressions `parts` and, for groups of models, `model_parts`: rows of the rollups and of the sums by model, plus or
+ * minus the requests at the period's edges. With a dimension of requests, `parts` is all requests of the period.
  */
 function partsOf({
   workspaceId,
@@ -156,50 +178,57 @@ function partsOf({
   to,
   bucket,
   dimensionGroups,
-}: Omit<UsageQuery, "maxValues">): RawBuilder<unknown> {
+  modelGroups = [],
+}: UsageQuery): RawBuilder<unknown> {
   const own = [...new Set(dimensionGroups.flat(2).filter(isRequestDimension))];
-  const { days, hours, rows } =
+  const spans =
     own.length === 0
       ? usageSpans({ from, to }, bucket)
       : { days: null, hours: [], rows: [{ from, to, sign: 1 as const }] };
-  const columns = (time: string, texts: readonly string[] = own, sums = REPORTED_OF_ROLLUP) =>
-    sql.raw(
-      `${time} as bucket, machine_id, user_id, project, provider, model, ${[...texts, sums].join(", ")}`,
-    );
-  const hour = bucket === "hour" ? "hour::timestamptz" : beginningOf("day", "hour");
-  const ofHours = columns(hour);
-  const ofDays = columns(
-    "day::timestamp at time zone 'UTC'",
-    own.map((column) => `'' as ${column}`),
-  );
-  const within = (column: string, type: string, from: string, to: string) => sql`
-    where workspace_id = ${workspaceId}::uuid
-      and ${sql.raw(column)} >= ${from}::${sql.raw(type)} and ${sql.raw(column)} < ${to}::${sql.raw(type)}`;
-  const instants = (column: string, span: Span) =>
-    within(column, "timestamptz", formatInstant(span.from), formatInstant(span.to));
-  const edges = rows.map(
+  const edges = spans.rows.map(
     (span, at) => sql`${sql.raw(`edge_${at}`)} as (
-      select * from requests ${instants("requested_at", span)}
-    ), `,
+      select * from requests where ${isWithin(workspaceId, "requested_at", span)}
+    )`,
   );
-  const parts = [
+  const all = (name: string, tables: SumTables) =>
+    sql`${sql.raw(name)} as (${sql.join(selectParts(workspaceId, { from, to }, { ...tables, texts: own }, bucket, spans), sql` union all `)})`;
+  return sql.join(
+    [...edges, all("parts", ROLLUPS), ...(modelGroups.length === 0 ? [] : [all("model_parts", MODELS)])],
+    sql`, `,
+  );
+}
+
+/** Selects the rows of sums and requests that a period is summed from. */
+function selectParts(
+  workspaceId: string,
+  period: Span,
+  { key, texts, hours, days, isDayWithin }: SumTables,
+  bucket: UsageQuery["bucket"],
+  spans: UsageSpans,
+): RawBuilder<unknown>[] {
+  const columns = (time: string, sums = REPORTED_OF_ROLLUP, own = texts) =>
+    sql.raw([`${time} as bucket`, key, ...own, sums].join(", "));
+  const beginning = (time: string) => (bucket === "hour" ? `${time}::timestamptz` : beginningOf("day", time));
+  return [
     // Always present, so that an empty period is a valid query too.
-    sql`select ${ofDays} from usage_daily ${within(
-      "day",
-      "date",
-      formatCalendarDate(days?.from ?? 0),
-      formatCalendarDate(days?.to ?? 0),
-    )}`,
-    ...hours.map((span) => sql`select ${ofHours} from usage_hourly ${instants("hour", span)}`),
-    ...rows.map(
-      ({ sign, ...each }, at) =>
-        sql`select ${ofHours} from (${sql.raw(summedContributions(`edge_${at}`, sign, own, isWithinHour(each)))}) as e`,
+    sql`select ${columns(
+      days.time,
+      REPORTED_OF_ROLLUP,
+      texts.map((column) => `'' as ${column}`),
+    )} from ${sql.raw(days.from)}
+      where ${isDayWithin(workspaceId, spans.days ?? { from: 0, to: 0 })}`,
+    ...spans.hours.map(
+      (span) => sql`select ${columns(beginning(hours.time))} from ${sql.raw(hours.from)}
+        where ${isWithin(workspaceId, hours.time, span)} and ${sql.raw(hours.where)}`,
     ),
-    sql`select ${columns(hour, own, REPORTED_OF_REFUSED)} from (
-      select ${sql.raw(rollupKeyOf(own))} from requests ${instants("requested_at", { from, to })}
+    ...spans.rows.map(
+      ({ sign, ...each }, at) =>
+        sql`select ${columns(beginning("hour"))} from (${sql.raw(summedContributions(`edge_${at}`, sign, texts, isWithinHour(each)))}) as e`,
+    ),
+    sql`select ${columns(beginning("hour"), REPORTED_OF_REFUSED)} from (
+      select ${sql.raw(rollupKeyOf(texts))} from requests where ${isWithin(workspaceId, "requested_at", period)}
       and blocked_by is not null) as refused`,
   ];
-  return sql`${sql.join(edges, sql``)} parts as (${sql.join(parts, sql` union all `)})`;
 }
 
 /** The sums of nothing. */

@@ -197,11 +197,13 @@ describeOnEngines("the sums by branch and by model", (engine) => {
     const read = () =>
       Promise.all(
         [
-          "period=90d&by=model",
-          "period=30d&by=provider&then=model&tz=Europe/Berlin&bucket=day",
-          "period=7d&by=model&bucket=hour&metric=requests",
-          "period=30d&by=provider&model.not=gpt-4o&tz=America/New_York&bucket=day",
-        ].map((query) => json(rig.call("GET", `/v1/workspaces/${workspace.id}/usage?${query}`, session))),
+          "usage?period=90d&by=model",
+          "usage?period=30d&by=provider&then=model&tz=Europe/Berlin&bucket=day",
+          "usage?period=7d&by=model&bucket=hour&metric=requests",
+          "usage?period=30d&by=provider&model.not=gpt-4o&tz=America/New_York&bucket=day",
+          `overview?from=${new Date(START - 90 * DAY).toISOString()}`,
+          `analytics?by=model&from=${new Date(START - 70 * DAY - 1).toISOString()}&to=${new Date(START - 1).toISOString()}`,
+        ].map((path) => json(rig.call("GET", `/v1/workspaces/${workspace.id}/${path}`, session))),
       );
     const answers = await read();
     const summed = (await readSeals(workspace))?.summed_seq ?? null;
