@@ -3,7 +3,7 @@ import type { RequestRecord } from "../values/record.ts";
 import { formatCount } from "../values/text/format-count.ts";
 import { HOUR_MS } from "../values/time.ts";
 import { describeFreeCall } from "./free-calls.ts";
-import { formatPicoUsd, formatRateText } from "./money.ts";
+import { formatPicoUsd, formatRate } from "./money.ts";
 import type { PriceBook } from "./price-book.ts";
 import { type CostLine, type PricedUsage, priceUsage } from "./price-usage.ts";
 import { USAGE_EXTRAS } from "./usage-extras.ts";
@@ -128,9 +128,7 @@ export function formatLineQuantity({ quantity, perUnit }: CostLine): string {
 export function formatLineRate({ label, perUnit }: CostLine, rate: number): string {
   // Micro-USD per million equals pico-USD per unit.
   if (perUnit === HOUR_MS) return `$${formatPicoUsd(BigInt(rate))} an hour`;
-  return labelsBilledEach.has(label)
-    ? `$${formatPicoUsd(BigInt(rate))} each`
-    : `$${formatRateText(rate)} / M`;
+  return labelsBilledEach.has(label) ? `$${formatPicoUsd(BigInt(rate))} each` : `$${formatRate(rate)} / M`;
 }
 
 /** The labels of cost lines that are billed per item. */

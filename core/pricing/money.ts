@@ -41,6 +41,11 @@ export function formatRateText(microUsd: number): string {
   return decimalText(BigInt(microUsd), RATE_PLACES, 0);
 }
 
+/** Formats a rate as prices are written: with two decimals, or more if it has them. */
+export function formatRate(microUsd: number): string {
+  return decimalText(BigInt(microUsd), RATE_PLACES, 2);
+}
+
 /** Formats an exact amount as the shortest decimal text in USD, the inverse of `parseDecimalToPico`. */
 export function formatPicoUsd(picoUsd: bigint): string {
   return decimalText(picoUsd, 12, 0);

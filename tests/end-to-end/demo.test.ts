@@ -37,7 +37,7 @@ describe("npm run demo", { skip: onNodeOnly, timeout: 3 * SUITE_TIMEOUT_MS }, ()
       /^hermes +\d+ /m,
       /^side-project +1 /m,
       /^Metering coverage: 100 % \(53 of 53 calls seen on providers' hosts\)\.$/m,
-      /^ {2}cache write 1h +3,141 +\$6 \/ M +\$0\.018846$/m,
+      /^ {2}cache write 1h +3,141 +\$6\.00 \/ M +\$0\.018846$/m,
       /^It answers at https:\/\/127\.0\.0\.1:\d+, /m,
       /^ {2}code {2}\w{4}-\w{4}$/m,
       /^Connected to Main\.$/m,

@@ -137,7 +137,7 @@ describe("formatLineQuantity() and formatLineRate()", () => {
   };
 
   for (const [name, given, quantity, rate] of [
-    ["tokens per million", {}, "1,234,567", "$3 / M"],
+    ["tokens per million", {}, "1,234,567", "$3.00 / M"],
     ["items one by one", { label: "web search", quantity: 3, rate: 10_000_000_000 }, "3", "$0.01 each"],
     [
       "time per hour",

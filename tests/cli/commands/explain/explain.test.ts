@@ -87,11 +87,11 @@ describe("meter explain", () => {
     }
     assert.match(stdout, /\nRate: anthropic claude-sonnet-4-5, bundled rates of \d{4}-\d\d-\d\d\n/);
     const amounts: [RegExp, string][] = [
-      [/^ {2}input +100 +\$3 \/ M +(\S+)$/m, "$0.0003"],
-      [/^ {2}cache read +2,000 +\$0\.3 \/ M +(\S+)$/m, "$0.0006"],
+      [/^ {2}input +100 +\$3\.00 \/ M +(\S+)$/m, "$0.0003"],
+      [/^ {2}cache read +2,000 +\$0\.30 \/ M +(\S+)$/m, "$0.0006"],
       [/^ {2}cache write +20 +\$3\.75 \/ M +(\S+)$/m, "$0.000075"],
-      [/^ {2}cache write 1h +10 +\$6 \/ M +(\S+)$/m, "$0.00006"],
-      [/^ {2}output +50 +\$15 \/ M +(\S+)$/m, "$0.00075"],
+      [/^ {2}cache write 1h +10 +\$6\.00 \/ M +(\S+)$/m, "$0.00006"],
+      [/^ {2}output +50 +\$15\.00 \/ M +(\S+)$/m, "$0.00075"],
       [/^ {2}web search +2 +\$0\.01 each +(\S+)$/m, "$0.02"],
       [/^ {2}sum +(\S+)$/m, "$0.021785"],
     ];

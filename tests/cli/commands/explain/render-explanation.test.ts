@@ -103,11 +103,11 @@ describe("renderExplanation()", () => {
       "of it for one hour  20",
       "output, thinking  5",
       "line  quantity  rate  cost",
-      "input  100  $3 / M  $0.0003",
-      "cache read  50  $0.3 / M  $0.000015",
+      "input  100  $3.00 / M  $0.0003",
+      "cache read  50  $0.30 / M  $0.000015",
       "cache write  10  $3.75 / M  $0.0000375",
-      "cache write 1h  20  $6 / M  $0.00012",
-      "thinking  5  $15 / M  $0.000075",
+      "cache write 1h  20  $6.00 / M  $0.00012",
+      "thinking  5  $15.00 / M  $0.000075",
       "sum  $0.0006975",
     );
   });
@@ -118,7 +118,7 @@ describe("renderExplanation()", () => {
       lines,
       "service tier  batch",
       "line  quantity  list rate  rate  cost",
-      "input  100  $3 / M  $1.5 / M  $0.00015",
+      "input  100  $3.00 / M  $1.50 / M  $0.00015",
     );
     assert.ok(
       lines.some((line) =>
@@ -146,7 +146,12 @@ describe("renderExplanation()", () => {
     });
     const at = lines.indexOf("input, fresh  100");
     assert.equal(lines[at + 1], "of it audio input  60");
-    has(lines, "of it audio output  4", "audio input  60  $32 / M  $0.00192", "input  40  $4 / M  $0.00016");
+    has(
+      lines,
+      "of it audio output  4",
+      "audio input  60  $32.00 / M  $0.00192",
+      "input  40  $4.00 / M  $0.00016",
+    );
   });
 
   it("shows the model calls of a response, and the tokens above the tier", () => {
@@ -157,8 +162,8 @@ describe("renderExplanation()", () => {
     has(
       lines,
       "model calls  3: 210,000 prompt, 4 output above 200,000 input tokens",
-      "input  90,000  $3 / M  $0.27",
-      "input above 200000  210,000  $6 / M  $1.26",
+      "input  90,000  $3.00 / M  $0.27",
+      "input above 200000  210,000  $6.00 / M  $1.26",
     );
   });
 
