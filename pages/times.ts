@@ -34,6 +34,10 @@ export const nameMonth = (date: string): string =>
 export const formatTimeOfDay = (at: Millis, zone: string, withSeconds = false): string =>
   format(at, zone, withSeconds ? CLOCK : { hour: "2-digit", minute: "2-digit" });
 
+/** Formats a time with its date, `2026-11-15 14:02:11`. */
+export const formatDateTime = (at: Millis, zone: string): string =>
+  `${formatDate(at, zone)} ${formatTimeOfDay(at, zone, true)}`;
+
 /** Renders a time. The date is left out for today, unless `withDate` is set. */
 export function renderTime(at: Millis, { zone, now }: PageClock, withDate = false): Html {
   const isToday = formatDate(at, zone) === formatDate(now, zone);

@@ -21,13 +21,13 @@ interface Question {
 
 const go = (page: string, heading = page): Step => [
   `.side > nav a:text-is("${page}")`,
-  `h1:text-is("${heading}")`,
+  `h1:has-text("${heading}")`,
 ];
 const sortBy = (column: string): Step => [
   `thead a:text-is("${column}")`,
   `th[aria-sort]:has-text("${column}")`,
 ];
-const first = (heading: string): Step => ["#list tbody th a >> nth=0", `h1:text-is("${heading}")`];
+const first = (heading: string): Step => ["#list tbody th a >> nth=0", `h1:has-text("${heading}")`];
 const toPeriod = (name: string): Step => [
   `.switch a:text-is("${name}")`,
   `.switch a[aria-current]:text-is("${name}")`,
@@ -43,7 +43,7 @@ const QUESTIONS: readonly Question[] = [
       go("Sessions"),
       toPeriod("7 days"),
       sortBy("Spent"),
-      first("One session"),
+      first("Session of"),
       ["#view-cost", "#view-cost[aria-current]"],
     ],
     answer: [`table[aria-label="Calls"] tbody tr >> nth=0`, /cache miss.*\$0\.6/s],
@@ -93,7 +93,7 @@ const QUESTIONS: readonly Question[] = [
   {
     text: "Why did this call cost exactly that, and what without a cache?",
     way: "Requests, *Cost*, the first call",
-    steps: [go("Requests"), sortBy("Cost"), first("One request")],
+    steps: [go("Requests"), sortBy("Cost"), first("Request of")],
     answer: ["main section >> nth=0", /Cost \$0\.\d{5,}.*Sum.*Without a cache: \$/s],
   },
   {

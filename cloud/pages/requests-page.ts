@@ -27,7 +27,7 @@ import { calculationJson } from "../../pages/request-file.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
 import { type ViewSpec, viewHref, viewParameters } from "../../pages/view.ts";
-import { type Fact, renderNoRequest, renderRequest } from "../../pages/views/request.ts";
+import { type Fact, renderNoRequest, renderRequest, requestHeading } from "../../pages/views/request.ts";
 import {
   type RequestsAnswer,
   type RequestsView,
@@ -290,7 +290,7 @@ async function renderOne(call: PageCall, form: URLSearchParams | null): Promise<
   const body = form === null ? await readPanel(call, row) : await readBodyPanel(call, row, form);
   if (body instanceof Response) return body;
   return {
-    heading: "One request",
+    heading: requestHeading(request.requestedAt, place),
     path: PATH,
     back,
     main: html`${renderRequest(answer, place)}${body.panel}`,

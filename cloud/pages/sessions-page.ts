@@ -10,7 +10,7 @@ import { createPageFile, fileFormatOf } from "../../pages/page-file.ts";
 import { UNREAD_COVERAGE } from "../../pages/page-parts.ts";
 import { readPagePeriod } from "../../pages/page-period.ts";
 import { filesOf, readView } from "../../pages/view.ts";
-import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
+import { renderNoSession, renderSession, sessionHeading, sessionView } from "../../pages/views/session.ts";
 import {
   readSessionsView,
   renderSessions,
@@ -111,7 +111,7 @@ export async function showSession(call: PageCall): Promise<PageAnswer> {
   }
   const view = readView(sessionView(`${PATH}/${id}`), call.parameters, place.base);
   return {
-    heading: "One session",
+    heading: sessionHeading(session, place),
     path: PATH,
     back,
     main: renderSession({ session, requests: found.requests.map(toShownRequest) }, view, place),

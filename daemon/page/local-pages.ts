@@ -30,7 +30,7 @@ import { readCoverageView, renderCoverage } from "../../pages/views/coverage.ts"
 import { type LimitWindow, renderLimits } from "../../pages/views/limits.ts";
 import { readNowView, renderNow } from "../../pages/views/now.ts";
 import { renderPrivacy } from "../../pages/views/privacy.ts";
-import { adviceOf, renderNoRequest, renderRequest } from "../../pages/views/request.ts";
+import { adviceOf, renderNoRequest, renderRequest, requestHeading } from "../../pages/views/request.ts";
 import { type RequestsView, readRequestsView, renderRequests } from "../../pages/views/requests.ts";
 import { renderSettings } from "../../pages/views/settings.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
@@ -226,7 +226,7 @@ async function showRequest(ports: ApiPorts, context: Context, id: string) {
     failed: parts.failed,
   };
   return showPage(ports, context, {
-    heading: "One request",
+    heading: requestHeading(request.requestedAt, placeOf(ports)),
     path: "/requests",
     back,
     failedParts: parts.failed,

@@ -7,7 +7,7 @@ import { fileFormatOf } from "../../pages/page-file.ts";
 import type { PagePeriod } from "../../pages/page-period.ts";
 import { sessionsCommand } from "../../pages/report-command.ts";
 import { type View, viewParameters } from "../../pages/view.ts";
-import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
+import { renderNoSession, renderSession, sessionHeading, sessionView } from "../../pages/views/session.ts";
 import { readSessionsView, renderSessions, type SessionsView } from "../../pages/views/sessions.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { type SessionFormat, sendSession, sendSessions } from "../api/session-routes.ts";
@@ -59,7 +59,7 @@ export async function showSession(ports: ApiPorts, context: Context, id: string)
   const path = `/sessions/${encodeURIComponent(id)}`;
   const view = viewOf(context, sessionView(path));
   return showPage(ports, context, {
-    heading: "One session",
+    heading: sessionHeading(answer.session, placeOf(ports)),
     path: "/sessions",
     back,
     failedParts: parts.failed,

@@ -33,6 +33,16 @@ export interface HeatRow {
 /** The most columns that a phone shows in a readable size. */
 const PHONE_COLUMNS = 24;
 
+/** Renders what the shades stand for: from nothing to the highest value, and times without the meter if there are any. */
+function renderKey(highest: bigint, hasGaps: boolean, format: (value: bigint) => string): Html {
+  const square = (name: string, at = 0) =>
+    html`<rect class="${name}" x="${at * SIZE + 1}" y="1" width="${SIZE - 2}" height="${SIZE - 2}" rx="2" />`;
+  const drawing = (length: number, squares: readonly Html[]) =>
+    html`<svg width="${length * SIZE}" height="${SIZE}" focusable="false">${squares}</svg>`;
+  const shades = Array.from({ length: LEVELS + 1 }, (_, level) => square(`h${level}`, level));
+  return html`<ul class="legend" aria-hidden="true"><li>${format(0n)} ${drawing(shades.length, shades)} ${format(highest)}</li>${hasGaps ? html`<li>${drawing(1, [square("stopped")])} not metering</li>` : ""}</ul>`;
+}
+
 /**
  * Renders rows of cells, darker with the value. `columns` are labels by the position of their column. The host adds the table of
  * its values, or a link to it. One with many columns scrolls on a phone, so it has a `label` and takes the focus.
@@ -57,5 +67,9 @@ export function renderHeatmap(
   return html`<div ${scrolls}><svg width="${Math.round(width * SCALE)}" viewBox="0 0 ${width} ${height}" aria-hidden="true" focusable="false">${rows.map(
     ({ name, cells }, y) =>
       html`<text x="0" y="${y * SIZE + 8}">${name}</text>${cells.map((cell, x) => renderCell(cell, x, y))}`,
-  )}${[...columns].map(([x, label]) => html`<text x="${LABEL_WIDTH + x * SIZE}" y="${rows.length * SIZE + 8}">${label}</text>`)}</svg></div>`;
+  )}${[...columns].map(([x, label]) => html`<text x="${LABEL_WIDTH + x * SIZE}" y="${rows.length * SIZE + 8}">${label}</text>`)}</svg></div>${renderKey(
+    highest,
+    rows.some(({ cells }) => cells.some(({ value, gap }) => value !== null && gap !== undefined)),
+    format,
+  )}`;
 }

@@ -9,12 +9,13 @@ import { effectiveBilling } from "../../core/values/billing.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import { formatDuration } from "../../core/values/text/format-duration.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import type { Millis } from "../../core/values/time.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
 import type { FailedPart, PartName } from "../page-parts.ts";
 import { type PagePlace, pageHref } from "../page-place.ts";
 import { renderState } from "../states.ts";
-import { renderTime } from "../times.ts";
+import { formatDateTime, renderTime } from "../times.ts";
 import { requestHref, sessionHref } from "./links.ts";
 import { renderOutcome } from "./request-parts.ts";
 import type { ShownRequest } from "./shown-request.ts";
@@ -42,6 +43,10 @@ type ShownExplanation = Explanation<ShownRequest>;
 
 /** A fact about a request. */
 export type Fact = readonly [name: string, value: Html | string];
+
+/** The heading of a request's page, by which its tab is told from those of others. */
+export const requestHeading = (at: Millis, { zone }: PagePlace): string =>
+  `Request of ${formatDateTime(at, zone)}`;
 
 /** Renders one request: what it was, its tokens, and its cost to the last digit. */
 export function renderRequest(answer: RequestAnswer, place: PagePlace): Html {

@@ -20,7 +20,7 @@ import { renderName } from "../names.ts";
 import { renderUnread } from "../page-parts.ts";
 import { type PagePlace, pageHref } from "../page-place.ts";
 import { renderState } from "../states.ts";
-import { formatTimeOfDay, renderTime } from "../times.ts";
+import { formatDateTime, formatTimeOfDay, renderTime } from "../times.ts";
 import { type View, type ViewSpec, viewHref } from "../view.ts";
 import { requestHref } from "./links.ts";
 import { cacheShare, renderOutcome, renderRequestCost } from "./request-parts.ts";
@@ -39,6 +39,10 @@ export interface SessionAnswer {
   /** Its requests, the oldest first; not all of them if it has very many. Null if they could not be read. */
   readonly requests: readonly ShownRequest[] | null;
 }
+
+/** The heading of a session's page, by which its tab is told from those of others. */
+export const sessionHeading = ({ startedAt }: SessionLine, { zone }: PagePlace): string =>
+  `Session of ${formatDateTime(startedAt, zone)}`;
 
 /** The rows of one page. */
 const PAGE_ROWS = 100;

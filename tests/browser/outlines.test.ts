@@ -4,7 +4,12 @@ import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
-import { BROWSER_SUITE_TIMEOUT_MS, launchChromium, withoutChromium } from "./chromium.rig.ts";
+import {
+  BROWSER_PATIENCE_MS,
+  BROWSER_SUITE_TIMEOUT_MS,
+  launchChromium,
+  withoutChromium,
+} from "./chromium.rig.ts";
 import { listPages, type PageHostRig, startCloudHost, startStillLocalHost } from "./hosts.rig.ts";
 
 // The days of a local page are those of this process.
@@ -130,6 +135,7 @@ describe("the outlines of pages", {
     if (WRITES) mkdirSync(FOLDER, { recursive: true });
     for (const host of hosts) {
       const context = await host.open(browser, { viewport: { width: 1440, height: 900 } });
+      context.setDefaultTimeout(BROWSER_PATIENCE_MS);
       const page = await context.newPage();
       for (const [name, path] of await listPages(browser, host)) {
         if (host.name === "cloud" && LEFT_OUT.includes(name)) continue;
@@ -147,6 +153,7 @@ describe("the outlines of pages", {
     const texts = await Promise.all(
       hosts.map(async (host) => {
         const context = await host.open(browser, { viewport: { width: 1440, height: 900 } });
+        context.setDefaultTimeout(BROWSER_PATIENCE_MS);
         const page = await context.newPage();
         const parts: Record<string, string> = {};
         for (const [name, path] of SHARED) {
