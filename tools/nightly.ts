@@ -63,7 +63,7 @@ const parts: readonly Part[] = [
   {
     name: "tests",
     words: ["tools/run-tests.ts"],
-    // All tests, with five times the runs of their properties, and with all rules for pages in every view.
+    // All tests, on both databases, with five times the runs of their properties, and with all rules for pages in every view.
     env: { METER_PROPERTY_RUNS: "5" },
     limitMinutes: 170,
   },

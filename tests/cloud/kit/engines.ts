@@ -65,13 +65,19 @@ export function describeOnEngines(
 }
 
 /**
- * Runs a suite on PostgreSQL 15, or on PGlite where that is missing: for pages and refusals that send only statements of routes, whose
- * own suites run on both. On both as well if `METER_PROPERTY_RUNS` is set, as in `npm run nightly`.
+ * Whether what runs alike on both engines runs on PostgreSQL 15 alone: not where that is missing, on Deno, or if
+ * `METER_PROPERTY_RUNS` is set, as in `npm run nightly`.
+ */
+export const isOneEngineEnough = (): boolean =>
+  process.env.METER_PROPERTY_RUNS === undefined && !("Deno" in globalThis) && missingPostgres() === null;
+
+/**
+ * Runs a suite of routes or pages on PostgreSQL 15, or on both engines unless `isOneEngineEnough()`. On PGlite, the matrix calls
+ * every route, and the browser tests open every page.
  */
 export function describeOnOneEngine(name: string, suite: (engine: Engine) => void): void {
-  const isNightly = process.env.METER_PROPERTY_RUNS !== undefined;
-  if (isNightly || missingPostgres() !== null) describeOnEngines(name, suite);
-  else describeOnPostgres(name, suite);
+  if (isOneEngineEnough()) describeOnPostgres(name, suite);
+  else describeOnEngines(name, suite);
 }
 
 /** Runs a suite on PostgreSQL 15 and on a cluster only, because it needs several connections at once. */

@@ -5,7 +5,7 @@ import { HOUR_MS } from "../../../core/values/time.ts";
 import { type CoverageAnswer, coverageSchema } from "../../../core/wire/coverage.ts";
 import { parseWire } from "../../../core/wire/parse.ts";
 import { batch, json, record, START } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { HOSTILE, openTeamPages, type TeamPages } from "./pages.rig.ts";
 
 const HOUR = Math.floor(START / HOUR_MS) * HOUR_MS;
@@ -28,7 +28,7 @@ const upload = (counts: Readonly<Record<string, number>>, hours = -2) => ({
   ],
 });
 
-describeOnEngines("the page of coverage", (engine) => {
+describeOnOneEngine("the page of coverage", (engine) => {
   let { rig, app, workspace, member, get, read } = {} as TeamPages;
   before(async () => {
     ({ rig, app, workspace, member, get, read } = await openTeamPages(engine));

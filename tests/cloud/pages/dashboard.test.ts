@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { DAY_MS } from "../../../core/values/time.ts";
 import { batch, json, record, START } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { HOSTILE, openTeamPages, type TeamPages } from "./pages.rig.ts";
 
-describeOnEngines("the pages of a workspace's calls", (engine) => {
+describeOnOneEngine("the pages of a workspace's calls", (engine) => {
   let { rig, app, workspace, member, get, read } = {} as TeamPages;
   let full: string;
   let bare: string;

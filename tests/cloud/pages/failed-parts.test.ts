@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { sql } from "kysely";
 import { batch, record, type TestPerson } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { openTeamPages, type TeamPages } from "./pages.rig.ts";
 
-describeOnEngines("a part of a workspace's page that can't be read", (engine) => {
+describeOnOneEngine("a part of a workspace's page that can't be read", (engine) => {
   let pages: TeamPages;
   let admin: TestPerson;
   let requestId: string;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { batch, json, record, START, type TestPerson } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { openTeamPages, PAGES_BASE, type TeamPages, visitPages } from "./pages.rig.ts";
 
 /** Pages with what their files must have: the header of the CSV, and the members of the JSON. */
@@ -22,7 +22,7 @@ const PAGES = [
   ],
 ] as const;
 
-describeOnEngines("the files of pages", (engine) => {
+describeOnOneEngine("the files of pages", (engine) => {
   let { rig, app, workspace } = {} as TeamPages;
   let admin: TestPerson;
   let read: (path: string) => Promise<string>;

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { HOUR_MS } from "../../../core/values/time.ts";
 import { json, START } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { HOSTILE, openTeamPages, type TeamPages } from "./pages.rig.ts";
 
-describeOnEngines("the limits of a workspace's machines", (engine) => {
+describeOnOneEngine("the limits of a workspace's machines", (engine) => {
   let { rig, app, workspace, get, read } = {} as TeamPages;
   const at = (inMs: number) => new Date(START + inMs).toISOString();
   before(async () => {

@@ -12,12 +12,12 @@ import {
   type TestPerson,
   type TestWorkspace,
 } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 
 const config = { baseUrl: "http://127.0.0.1:8787", rateLimits: { perKey: 1e6, perUser: 1e6 } };
 const HOSTILE = `<script>alert(1)</script>"'&`;
 
-describeOnEngines("what happens now in a workspace", (engine) => {
+describeOnOneEngine("what happens now in a workspace", (engine) => {
   let rig: CloudRig;
   let app: ReturnType<CloudRig["app"]>;
   let workspace: TestWorkspace;

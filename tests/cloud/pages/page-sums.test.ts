@@ -2,7 +2,7 @@ import { after, before, it } from "node:test";
 import { DAY_MS } from "../../../core/values/time.ts";
 import { checkRandomSums } from "../../pages/page-sums.rig.ts";
 import { batch, type CloudRig, createRig, json, record, START } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { type PageVisitor, visitPages } from "./pages.rig.ts";
 
 const BASE = "http://127.0.0.1:8787";
@@ -21,7 +21,7 @@ const FILTERS = [
   ],
 ];
 
-describeOnEngines("the figures of a workspace's pages", (engine) => {
+describeOnOneEngine("the figures of a workspace's pages", (engine) => {
   let rig: CloudRig;
   let visitor: PageVisitor;
   let usage: (query: string) => ReturnType<typeof json>;

@@ -3,7 +3,7 @@ import { after, before, it } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { FORM_STYLE, KIT_SCRIPT, KIT_STYLE } from "../../../pages/client-files.data.ts";
 import { batch, type CloudRig, createRig, record, type TestWorkspace } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 
 const BASE = "http://127.0.0.1:8787";
 
@@ -34,7 +34,7 @@ const config = {
   },
 };
 
-describeOnEngines("the pages", (engine) => {
+describeOnOneEngine("the pages", (engine) => {
   let rig: CloudRig;
   let app: ReturnType<CloudRig["app"]>;
   let workspace: TestWorkspace;

@@ -3,14 +3,14 @@ import { after, before, it } from "node:test";
 import { MAX_SAVED_VIEWS, type SavedViews } from "../../../core/wire/saved-views.ts";
 import { auditOf } from "../kit/audit.ts";
 import { type CloudRig, createRig, json, type TestPerson, type TestWorkspace } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { visitPages } from "./pages.rig.ts";
 
 const BASE = "http://127.0.0.1:8787";
 const config = { baseUrl: BASE, rateLimits: { perKey: 1e6, perUser: 1e6 } };
 const HOSTILE = `<script>alert(1)</script>"'&\u202E`;
 
-describeOnEngines("saved views", (engine) => {
+describeOnOneEngine("saved views", (engine) => {
   let rig: CloudRig;
   let app: ReturnType<CloudRig["app"]>;
   let workspace: TestWorkspace;

@@ -19,7 +19,7 @@ import {
   type TestWorkspace,
   UNLIMITED,
 } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -67,7 +67,7 @@ const textOf = (page: string) =>
     .replaceAll(/<[^>]*>/g, " ")
     .replaceAll(/\s+/g, " ");
 
-describeOnEngines("savings", (engine) => {
+describeOnOneEngine("savings", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config: UNLIMITED });

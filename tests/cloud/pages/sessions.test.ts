@@ -4,7 +4,7 @@ import { DAY_MS } from "../../../core/values/time.ts";
 import { readView } from "../../../pages/view.ts";
 import { renderSession, type SessionAnswer, sessionView } from "../../../pages/views/session.ts";
 import { batch, json, record, START } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { HOSTILE, openTeamPages, type TeamPages } from "./pages.rig.ts";
 
 const [LONG, BARE, OLD] = ["5", "6", "7"].map((digit) => digit.repeat(32)) as [string, string, string];
@@ -13,7 +13,7 @@ const AGENT = "a".repeat(32);
 /** Returns the text of HTML, with one space between words. */
 const textOf = (markup: string) => markup.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
 
-describeOnEngines("the sessions of a workspace", (engine) => {
+describeOnOneEngine("the sessions of a workspace", (engine) => {
   let { rig, app, workspace, member, get, read } = {} as TeamPages;
   const at = (minutesAgo: number) => ({ requested_at: new Date(START - minutesAgo * 60_000).toISOString() });
   const used = {

@@ -12,7 +12,7 @@ import {
   type TestWorkspace,
   UNLIMITED,
 } from "../../kit/cloud-rig.ts";
-import { describeOnEngines, describeOnPostgres } from "../../kit/engines.ts";
+import { describeOnOneEngine, describeOnPostgres } from "../../kit/engines.ts";
 import { bodyPayload, sendBody, sendRequest } from "../../kit/stored-body.ts";
 
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -44,7 +44,7 @@ async function otherKeys(rig: CloudRig, workspace: TestWorkspace): Promise<[who:
   ];
 }
 
-describeOnEngines("a body and its sender", (engine) => {
+describeOnOneEngine("a body and its sender", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config: UNLIMITED });
@@ -249,7 +249,7 @@ describeOnEngines("a body and its sender", (engine) => {
   });
 });
 
-describeOnEngines("the ledger and the versions of a body", (engine) => {
+describeOnOneEngine("the ledger and the versions of a body", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config: UNLIMITED });

@@ -12,7 +12,7 @@ import { parseWire } from "../../../../core/wire/parse.ts";
 import { publishedRatesSchema } from "../../../../core/wire/pricing-rates.ts";
 import { auditOf } from "../../kit/audit.ts";
 import { batch, type CloudRig, createRig, json, record, START } from "../../kit/cloud-rig.ts";
-import { describeOnEngines } from "../../kit/engines.ts";
+import { describeOnOneEngine } from "../../kit/engines.ts";
 
 const config = { rateLimits: { perKey: 1e6 } };
 
@@ -25,7 +25,7 @@ const ROUTES: [method: string, path: string][] = [
   ["POST", "/v1/requests/01994b8e-7c00-7000-8000-000000000000/body"],
 ];
 
-describeOnEngines("a daemon's key", (engine) => {
+describeOnOneEngine("a daemon's key", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });
@@ -172,7 +172,7 @@ describeOnEngines("a daemon's key", (engine) => {
   });
 });
 
-describeOnEngines("GET /v1/pricing/rates", (engine) => {
+describeOnOneEngine("GET /v1/pricing/rates", (engine) => {
   it("publishes rates that a daemon's guard accepts, and answers 304 to a client that has them", async () => {
     const rig = await createRig(engine, { config });
     const { token } = await rig.addWorkspace();
@@ -231,7 +231,7 @@ describeOnEngines("GET /v1/pricing/rates", (engine) => {
   });
 });
 
-describeOnEngines("GET /v1/reconciliation/daemon-totals", (engine) => {
+describeOnOneEngine("GET /v1/reconciliation/daemon-totals", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });

@@ -8,7 +8,7 @@ import {
 } from "../../../../core/wire/pairing.ts";
 import { parseWire } from "../../../../core/wire/parse.ts";
 import { type CloudRig, createRig, json, type TestWorkspace } from "../../kit/cloud-rig.ts";
-import { describeOnEngines } from "../../kit/engines.ts";
+import { describeOnOneEngine } from "../../kit/engines.ts";
 
 const config = { rateLimits: { perKey: 1e6, pairingPerAddress: 1e6, pollPerAddress: 1e6 } };
 const machine = {
@@ -58,7 +58,7 @@ async function poll(rig: CloudRig, pollToken: string) {
   return said;
 }
 
-describeOnEngines("pairing", (engine) => {
+describeOnOneEngine("pairing", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });
@@ -248,7 +248,7 @@ describeOnEngines("pairing", (engine) => {
   });
 });
 
-describeOnEngines("pairing, in parallel", (engine) => {
+describeOnOneEngine("pairing, in parallel", (engine) => {
   // Planted: the approval read by one statement and used by another. PGlite has one connection and can't show that.
   it("mints exactly one key when 200 polls come at once, and two handshakes of a machine leave one key active", async () => {
     const rig = await createRig(engine, { config, database: { maxConnections: 20 } });

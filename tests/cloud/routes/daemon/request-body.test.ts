@@ -7,7 +7,7 @@ import { openBody } from "../../../../cloud/store/body-cipher.ts";
 import type { CloudSchema } from "../../../../cloud/store/schema.ts";
 import { encodeBase64 } from "../../../../core/wire/base64.ts";
 import { batch, type CloudRig, createRig, json, record, type TestWorkspace } from "../../kit/cloud-rig.ts";
-import { describeOnEngines } from "../../kit/engines.ts";
+import { describeOnOneEngine } from "../../kit/engines.ts";
 
 /** The number of simultaneous uploads. */
 const UPLOADS = 16;
@@ -39,7 +39,7 @@ const gate = async ({ db }: CloudRig, { id }: TestWorkspace, on: boolean) => {
     .execute();
 };
 
-describeOnEngines("POST /v1/requests/{id}/body", (engine) => {
+describeOnOneEngine("POST /v1/requests/{id}/body", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });
@@ -251,7 +251,7 @@ describeOnEngines("POST /v1/requests/{id}/body", (engine) => {
   });
 });
 
-describeOnEngines("the body gate", (engine) => {
+describeOnOneEngine("the body gate", (engine) => {
   it("stores no body after it is switched off, however often it is switched", async (context) => {
     const rig = await createRig(engine, { config, database: { maxConnections: 20 } });
     context.after(() => rig.close());

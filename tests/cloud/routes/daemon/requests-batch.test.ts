@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import { batchResponseSchema } from "../../../../core/wire/metadata-batch.ts";
 import { parseWire } from "../../../../core/wire/parse.ts";
 import { batch, type CloudRig, createRig, json, record } from "../../kit/cloud-rig.ts";
-import { describeOnEngines, describeOnPostgres } from "../../kit/engines.ts";
+import { describeOnOneEngine, describeOnPostgres } from "../../kit/engines.ts";
 
 const PATH = "/v1/requests/batch";
 
@@ -38,7 +38,7 @@ async function rollupFaults({ db }: CloudRig, workspaceId: string): Promise<unkn
   return faults;
 }
 
-describeOnEngines("POST /v1/requests/batch", (engine) => {
+describeOnOneEngine("POST /v1/requests/batch", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config: { rateLimits: { perKey: 1e6 } } });

@@ -9,9 +9,9 @@ import {
   type TestPerson,
   type TestWorkspace,
 } from "../../kit/cloud-rig.ts";
-import { describeOnEngines } from "../../kit/engines.ts";
+import { describeOnOneEngine } from "../../kit/engines.ts";
 
-describeOnEngines("the budgets of a workspace", (engine) => {
+describeOnOneEngine("the budgets of a workspace", (engine) => {
   let rig: CloudRig;
   let workspace: TestWorkspace;
   let admin: TestPerson;

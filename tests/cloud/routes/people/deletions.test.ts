@@ -4,12 +4,12 @@ import { sql } from "kysely";
 import { parseWire } from "../../../../core/wire/parse.ts";
 import { deletionResponseSchema } from "../../../../core/wire/settings.ts";
 import { batch, type CloudRig, createRig, json, record, type TestWorkspace } from "../../kit/cloud-rig.ts";
-import { describeOnEngines } from "../../kit/engines.ts";
+import { describeOnOneEngine } from "../../kit/engines.ts";
 
 const config = { rateLimits: { perUser: 1e6, perKey: 1e6 } };
 const PURGE_MS = 30 * 86_400_000;
 
-describeOnEngines("deleting", (engine) => {
+describeOnOneEngine("deleting", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });

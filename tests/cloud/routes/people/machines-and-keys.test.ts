@@ -6,12 +6,12 @@ import { parseWire } from "../../../../core/wire/parse.ts";
 import { keysSchema, machinesSchema } from "../../../../core/wire/people.ts";
 import { auditOf } from "../../kit/audit.ts";
 import { batch, type CloudRig, createRig, json, record } from "../../kit/cloud-rig.ts";
-import { describeOnEngines } from "../../kit/engines.ts";
+import { describeOnOneEngine } from "../../kit/engines.ts";
 import { bodyPayload, sendRequest } from "../../kit/stored-body.ts";
 
 const config = { rateLimits: { perUser: 1e6, perKey: 1e6 } };
 
-describeOnEngines("machines and keys", (engine) => {
+describeOnOneEngine("machines and keys", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });

@@ -19,7 +19,7 @@ import {
   type TestPerson,
   type TestWorkspace,
 } from "../../kit/cloud-rig.ts";
-import { describeOnEngines, describeOnPostgres } from "../../kit/engines.ts";
+import { describeOnOneEngine, describeOnPostgres } from "../../kit/engines.ts";
 
 const config = { rateLimits: { perUser: 1e6, perKey: 1e6 } };
 const DAY_MS = 86_400_000;
@@ -49,7 +49,7 @@ async function invite(
 const accept = (rig: CloudRig, token: string, session: string) =>
   rig.call("POST", "/v1/invitations/accept", session, { token });
 
-describeOnEngines("members", (engine) => {
+describeOnOneEngine("members", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });
@@ -231,7 +231,7 @@ describeOnEngines("members", (engine) => {
   });
 });
 
-describeOnEngines("an organisation's people", (engine) => {
+describeOnOneEngine("an organisation's people", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });

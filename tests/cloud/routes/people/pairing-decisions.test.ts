@@ -5,7 +5,7 @@ import { parseWire } from "../../../../core/wire/parse.ts";
 import { machinesSchema, pairingCodeViewSchema } from "../../../../core/wire/people.ts";
 import { auditOf } from "../../kit/audit.ts";
 import { type CloudRig, createRig, json } from "../../kit/cloud-rig.ts";
-import { describeOnEngines } from "../../kit/engines.ts";
+import { describeOnOneEngine } from "../../kit/engines.ts";
 import { bodyPayload, sendRequest } from "../../kit/stored-body.ts";
 
 const config = {
@@ -14,7 +14,7 @@ const config = {
 };
 const machine = { fingerprint: null, hostname: "laptop", platform: "linux", daemon_version: "0.4.0" };
 
-describeOnEngines("deciding on a pairing", (engine) => {
+describeOnOneEngine("deciding on a pairing", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });

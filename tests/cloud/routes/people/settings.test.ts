@@ -3,11 +3,11 @@ import { after, before, it } from "node:test";
 import { setPlan } from "../../../../cloud/accounts/admin.ts";
 import { auditOf } from "../../kit/audit.ts";
 import { type CloudRig, createRig, json } from "../../kit/cloud-rig.ts";
-import { describeOnEngines } from "../../kit/engines.ts";
+import { describeOnOneEngine } from "../../kit/engines.ts";
 
 const config = { rateLimits: { perUser: 1e6, perKey: 1e6 } };
 
-describeOnEngines("a workspace's settings", (engine) => {
+describeOnOneEngine("a workspace's settings", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });

@@ -8,7 +8,7 @@ import type { Clock } from "../../../../core/ports/clock.ts";
 import { uuidV7 } from "../../../../core/values/uuid.ts";
 import { lowerPasswordCost } from "../../../adapters/accounts/low-cost-passwords.rig.ts";
 import { type CloudRig, createRig, json } from "../../kit/cloud-rig.ts";
-import { describeOnEngines, type Engine, type TestDatabase } from "../../kit/engines.ts";
+import { describeOnOneEngine, type Engine, type TestDatabase } from "../../kit/engines.ts";
 
 before(lowerPasswordCost);
 
@@ -55,7 +55,7 @@ const signUp = (rig: CloudRig, email: string, invitation?: string) =>
     ...(invitation === undefined ? {} : { invitation }),
   });
 
-describeOnEngines("signing up", (engine) => {
+describeOnOneEngine("signing up", (engine) => {
   it("gives the first person an organisation and a workspace, and those whom they invite theirs", async () => {
     await withPeople(engine, false, async (rig) => {
       const first = await signUp(rig, "ann@example.com");

@@ -3,12 +3,12 @@ import { after, before, it } from "node:test";
 import { parseWire } from "../../../../core/wire/parse.ts";
 import { meSchema } from "../../../../core/wire/people.ts";
 import { type CloudRig, createRig, json } from "../../kit/cloud-rig.ts";
-import { describeOnEngines } from "../../kit/engines.ts";
+import { describeOnOneEngine } from "../../kit/engines.ts";
 
 const BASE = "https://cloud.meter.example";
 const config = { baseUrl: BASE, rateLimits: { perUser: 1e6, perKey: 1e6 } };
 
-describeOnEngines("who calls", (engine) => {
+describeOnOneEngine("who calls", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });

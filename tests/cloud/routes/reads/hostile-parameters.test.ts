@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { type CloudRig, createRig, START, UNLIMITED } from "../../kit/cloud-rig.ts";
-import { describeOnEngines } from "../../kit/engines.ts";
+import { describeOnOneEngine } from "../../kit/engines.ts";
 import { sendBody, sendRequest } from "../../kit/stored-body.ts";
 
 const PERIOD = ["from", "to"];
@@ -34,7 +34,7 @@ const VALUES = [
   "00000000-0000-0000-0000-000000000000",
 ];
 
-describeOnEngines("what a client puts into an address", (engine) => {
+describeOnOneEngine("what a client puts into an address", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config: UNLIMITED });

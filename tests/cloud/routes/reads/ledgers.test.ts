@@ -8,7 +8,7 @@ import { hashText } from "../../../../core/values/hash-text.ts";
 import { auditEventsSchema, promptViewsSchema } from "../../../../core/wire/audit.ts";
 import { parseWire } from "../../../../core/wire/parse.ts";
 import { type CloudRig, createRig, json, START, type TestWorkspace } from "../../kit/cloud-rig.ts";
-import { describeOnEngines } from "../../kit/engines.ts";
+import { describeOnOneEngine } from "../../kit/engines.ts";
 import { sendBody, sendRequest } from "../../kit/stored-body.ts";
 
 const STRINGS = ["I agree to the Terms.", "I ask for immediate performance."];
@@ -41,7 +41,7 @@ const view = ({ workspace, requestId }: Opened, fields: Record<string, unknown> 
 const ledgerOf = async (rig: CloudRig, { id }: TestWorkspace) =>
   await rig.db.selectFrom("prompt_views").selectAll().where("workspace_id", "=", id).orderBy("seq").execute();
 
-describeOnEngines("POST /v1/audit/prompt-views", (engine) => {
+describeOnOneEngine("POST /v1/audit/prompt-views", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });
@@ -157,7 +157,7 @@ describeOnEngines("POST /v1/audit/prompt-views", (engine) => {
   });
 });
 
-describeOnEngines("the Audit surface", (engine) => {
+describeOnOneEngine("the Audit surface", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });
@@ -253,7 +253,7 @@ describeOnEngines("the Audit surface", (engine) => {
   });
 });
 
-describeOnEngines("verifyPromptViewLedger()", (engine) => {
+describeOnOneEngine("verifyPromptViewLedger()", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });
@@ -328,7 +328,7 @@ describeOnEngines("verifyPromptViewLedger()", (engine) => {
   });
 });
 
-describeOnEngines("/v1/consent/checkout", (engine) => {
+describeOnOneEngine("/v1/consent/checkout", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });

@@ -18,7 +18,7 @@ import {
   type TestWorkspace,
   UNLIMITED,
 } from "../../kit/cloud-rig.ts";
-import { describeOnEngines, describeOnPostgres } from "../../kit/engines.ts";
+import { describeOnOneEngine, describeOnPostgres } from "../../kit/engines.ts";
 import { sendBody, sendRequest } from "../../kit/stored-body.ts";
 
 const DAY = 86_400_000;
@@ -36,7 +36,7 @@ async function makeRequest(rig: CloudRig, plan: Plan = "team", fields: Record<st
 const ledgerOf = async (rig: CloudRig, { id }: TestWorkspace) =>
   await rig.db.selectFrom("prompt_views").selectAll().where("workspace_id", "=", id).orderBy("seq").execute();
 
-describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
+describeOnOneEngine("GET /v1/traces/{request_id}/body", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config: { ...UNLIMITED, trustedHops: 1 } });

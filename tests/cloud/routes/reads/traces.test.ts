@@ -15,13 +15,13 @@ import {
   type TestWorkspace,
   UNLIMITED,
 } from "../../kit/cloud-rig.ts";
-import { describeOnEngines } from "../../kit/engines.ts";
+import { describeOnOneEngine } from "../../kit/engines.ts";
 import { sendRequest } from "../../kit/stored-body.ts";
 
 const DAY = 86_400_000;
 const iso = (at: number) => new Date(at).toISOString();
 
-describeOnEngines("the lists of requests", (engine) => {
+describeOnOneEngine("the lists of requests", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config: UNLIMITED });
