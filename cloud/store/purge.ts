@@ -474,7 +474,9 @@ async function purgePlace(
     trx,
     workspaceId,
     sql`(details ->> 'email' in (select email from invitations where ${inWorkspace} and accepted_by = ${userId})
-      or (kind = 'body_replaced' and actor_user_id = ${userId})
+      or (kind in ('body_replaced', 'budget_lifted', 'view_shared', 'view_renamed', 'view_unshared', 'view_deleted')
+        and actor_user_id = ${userId})
+      or details ->> 'view_id' in (select v.view_id::text from saved_views v where v.workspace_id = ${workspaceId}::uuid and v.user_id = ${userId})
       or details ->> 'machine_id' in (select m.machine_id::text from (${ownMachines}) m))`,
     now,
   );

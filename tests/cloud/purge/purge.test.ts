@@ -345,6 +345,29 @@ describeOnEngines("the purge", (engine) => {
     assert.ok(again.ok && again.userId !== author.userId);
   });
 
+  it("erases the names of an account's views and its reasons from audit events", async () => {
+    const { workspace, admin, author } = await fill(rig, "sharer");
+    const base = `/v1/workspaces/${workspace.id}`;
+    const send = async (method: string, path: string, token: string, body: unknown) => {
+      const answer = await rig.call(method, `${base}${path}`, token, body);
+      assert.ok(answer.ok, `${method} ${path}: ${answer.status}`);
+      return answer.status === 201 ? (await json(answer)).id : null;
+    };
+    await send("PATCH", `/members/${author.userId}`, admin.token, { role: "admin" });
+    const view = { name: canary("sharer-view"), page: "/requests", query: "", shared: true };
+    const viewId = await send("POST", "/views", author.token, view);
+    await send("PATCH", `/views/${viewId}`, admin.token, { name: canary("sharer-renamed") });
+    const budget = { name: "monthly", subject: "workspace", amount: "5 USD", period: "month" };
+    const budgetId = await send("POST", "/budgets", admin.token, budget);
+    const lift = { minutes: 60, reason: canary("sharer-lift") };
+    await send("POST", `/budgets/${budgetId}/lift`, author.token, lift);
+    assert.equal((await rig.call("DELETE", "/v1/account", author.token)).status, 200);
+    pass(rig, PURGE_DELAY_MS);
+    await runPurge(rig);
+    assert.deepEqual(await tablesWith(rig.db, "canary-sharer"), []);
+    assert.ok((await verifyWorkspaceLedgers(rig.db, workspace.id, null, sha256)).ok);
+  });
+
   it("erases the address of an invitation that was accepted months before", async () => {
     const { workspace, author } = await fill(rig, "old");
     pass(rig, 3 * PURGE_DELAY_MS);
