@@ -38,7 +38,10 @@ const DONE_MESSAGES = {
     role: "The role is changed.",
     remove: "The person is no longer a member of this organisation.",
   },
-  "/privacy": { erase: "The prompts and answers are erased." },
+  "/privacy": {
+    erase: "The prompts and answers are erased.",
+    "erase-none": "Nothing of that person or project was stored, so nothing was erased.",
+  },
   "/settings": {
     zone: "The time zone is saved.",
     "bodies-on": "From now on, the prompts and answers that machines send are stored.",

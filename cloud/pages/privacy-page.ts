@@ -53,8 +53,15 @@ export async function erasePromptsOnPage(call: PageCall, form: URLSearchParams):
   if (!isAdmin && asked !== "" && asked !== person.userId) return problem("forbidden");
   const { parts } = env;
   const scope = { workspaceId: workspace.workspaceId, userId, project };
-  await erasePrompts({ ...parts, bodyKeys: parts.bodyKeys ?? null }, scope, person.userId);
-  return redirectTo(withDone(`${place.base}${PATH}`, PATH, "erase"));
+  const { certificate } = await erasePrompts(
+    { ...parts, bodyKeys: parts.bodyKeys ?? null },
+    scope,
+    person.userId,
+  );
+  const { erased } = JSON.parse(certificate) as { readonly erased: Readonly<Record<string, number>> };
+  // For example, because the name of the project is misspelt.
+  const isNone = Object.values(erased).every((rows) => rows === 0);
+  return redirectTo(withDone(`${place.base}${PATH}`, PATH, isNone ? "erase-none" : "erase"));
 }
 
 /** `GET /w/{ws}/privacy/erasures/{id}`: the certificate of an erasure, as a file. */

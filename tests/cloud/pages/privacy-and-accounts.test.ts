@@ -72,6 +72,9 @@ describeOnOneEngine("the pages of privacy, accounts and organisations", (engine)
     assert.equal((await admin.get("/privacy/erasures/x")).status, 404);
     const foreign = visit(await rig.addWorkspace(), person);
     assert.equal((await foreign.get(path)).status, 404);
+    const misspelt = await admin.post("/privacy", { action: "erase", project: "Hermes", confirmed: "yes" });
+    assert.equal(misspelt.headers.get("location"), `/w/${workspace.id}/privacy?done=erase-none`);
+    assert.match(await admin.read("/privacy?done=erase-none"), /so nothing was erased/);
   });
 
   it("lists the newest 200 erasures, says so, and has the certificate of each older one", async () => {
