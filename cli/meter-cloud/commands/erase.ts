@@ -6,7 +6,7 @@ import { cloudExitCodes } from "../cloud-exit-codes.ts";
 export class EraseCommand extends CloudCommand {
   static override paths = [["erase"]];
   static override usage = Command.Usage({
-    category: "Evidence",
+    category: "Ledgers and erasure",
     description: "Erase the prompts of a person or a project at once, and print the certificate",
     details: `
       Destroys the keys that encrypt the bodies, deletes the bodies, and blanks what describes them: paths, prompt hashes,
