@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
 import { isUuid } from "../../core/values/uuid.ts";
+import { isStorableText } from "../../core/wire/characters.ts";
 import type { CloudEnv } from "../ports.ts";
 import { stopSummary } from "../store/weekly-summaries.ts";
 import { renderDone } from "./done-messages.ts";
@@ -24,7 +25,7 @@ export async function getUnsubscribe(_: PageEnv, context: Context<CloudEnv>): Pr
  */
 export async function postUnsubscribe({ parts }: PageEnv, context: Context<CloudEnv>): Promise<Response> {
   const { workspace = "", person = "", token = "" } = context.req.query();
-  if (isUuid(workspace) && token !== "")
+  if (isUuid(workspace) && token !== "" && isStorableText(person + token))
     await stopSummary(parts.db, { userId: person, workspaceId: workspace }, token);
   const body = html`<section><h1>Weekly summary</h1>${renderDone("The weekly summary is off.")}<p><a href="/account">Account</a></p></section>`;
   return context.html(await renderLayout({ title: "Weekly summary", body, person: null }));

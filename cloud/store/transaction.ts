@@ -75,7 +75,11 @@ async function enterScope(
     ${sql.raw(readsThenWrites ? ", to_regclass('pg_dist_placement') is not null as can_move" : "")}`.execute(
     trx,
   );
-  if (userId !== undefined) await sql`set local meter.user_id = ${sql.lit(userId)}`.execute(trx);
+  if (userId !== undefined) {
+    // The end of a statement in PostgreSQL's protocol.
+    if (userId.includes("\0")) throw new RangeError("meter.user_id contains U+0000");
+    await sql`set local meter.user_id = ${sql.lit(userId)}`.execute(trx);
+  }
   if (workspaceId !== undefined) await enterWorkspace(trx, workspaceId);
   if (organisationId !== undefined) await enterOrganisation(trx, organisationId);
   if (workspaceId !== undefined && rows[0]?.can_move === true) await holdPlace(trx, workspaceId);

@@ -46,6 +46,13 @@ describeOnEngines("inScope()", (engine) => {
     );
   });
 
+  it("refuses a person's id that would end the statement", async () => {
+    await assert.rejects(
+      inScope(test.db, { userId: "a\0" }, async () => {}),
+      RangeError,
+    );
+  });
+
   it("prepares no statement for each workspace", async () => {
     const prepared = async () => {
       const { rows } = await sql<{ n: string }>`select count(*) as n from pg_prepared_statements

@@ -221,6 +221,9 @@ describeOnEngines("weekly summaries", (engine) => {
       ["token", "0".repeat(48)],
       ["token", ""],
       ["person", ben.userId],
+      // PostgreSQL stores no such text.
+      ["person", "\0"],
+      ["token", "\0"],
       ["workspace", "x"],
     ] as const) {
       const other = new URL(url);
