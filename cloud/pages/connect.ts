@@ -132,8 +132,8 @@ ${userChoice(person, assignable)}
 <p>Approve only if you started this yourself and the machine shows the same code.</p>
 <dl>
 <dt>Code</dt><dd><strong>${machine.code}</strong></dd>
-<dt>Machine</dt><dd>${machine.hostname}</dd>
-<dt>Platform</dt><dd>${machine.platform}</dd>
+<dt>Machine</dt><dd><bdi>${machine.hostname}</bdi></dd>
+<dt>Platform</dt><dd><bdi>${machine.platform}</bdi></dd>
 <dt>Address</dt><dd>${machine.address ?? "unknown"}</dd>
 </dl>
 <form method="post" action="/connect">
@@ -147,7 +147,7 @@ ${workspaces.length === 0 ? none : choice}
 /** Renders the choice of who uses the machine: the visitor, or another member of a workspace that the visitor administers. */
 function userChoice(person: AccountPerson, assignable: readonly AssignableMembers[]): Html {
   if (assignable.length === 0) {
-    return html`<p class="hint">Its requests and prompts will belong to you, ${formatPerson(person)}.</p>`;
+    return html`<p class="hint">Its requests and prompts will belong to you, <bdi>${formatPerson(person)}</bdi>.</p>`;
   }
   const groups = assignable.map(
     ({ workspace, people }) =>
@@ -177,7 +177,7 @@ function decidedPage(
   const whose =
     named === undefined || named.userId === person.userId
       ? "you"
-      : html`<strong>${formatPerson(named)}</strong>`;
+      : html`<strong><bdi>${formatPerson(named)}</bdi></strong>`;
   const result = isApproved
     ? html`<p class="done" role="status">Approved. The machine connects within seconds; you can close this page.</p>
 <p>Its requests and prompts belong to ${whose}.</p>`
@@ -185,7 +185,7 @@ function decidedPage(
   const body = html`<section>
 <h1>Connect a machine</h1>
 ${result}
-${workspace === undefined ? "" : html`<p><a href="/w/${workspace.workspaceId}">Go to ${workspace.name}</a></p>`}
+${workspace === undefined ? "" : html`<p><a href="/w/${workspace.workspaceId}">Go to <bdi>${workspace.name}</bdi></a></p>`}
 </section>`;
   return renderLayout({ title: "Connect a machine", body, person });
 }

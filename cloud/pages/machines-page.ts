@@ -20,6 +20,7 @@ import { reachOf } from "../routes/reads/read-period.ts";
 import { type MachineSums, permilleOf, readMachineSums } from "../store/reads/coverage.ts";
 import { readLastStops } from "../store/reads/fleet-coverage.ts";
 import { inReadScope } from "../store/reads/read-scope.ts";
+import { renderRowButton } from "./action-form.ts";
 import { notice } from "./layout.ts";
 import { machinesCsv } from "./list-csv.ts";
 import { type FormRoute, readMembersPart, readRoute, sendForm } from "./page-api.ts";
@@ -229,9 +230,9 @@ function renderMachine(
   const form = (action: string, body: Html) =>
     html`<form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="${action}"><input type="hidden" name="id" value="${id}">${body}</form>`;
   const change = html`<details><summary>Change<span class="hidden"> <bdi>${shown}</bdi></span></summary>
-${form("rename", html`<label for="name-${id}">Name</label><input id="name-${id}" name="name" type="text" autocomplete="off" maxlength="100" value="${name ?? ""}" placeholder="${hostname}"><button class="second">Rename</button>`)}
-${renderTransfer(machine, people, person.userId, form)}
-${isBlocked ? form("unblock", html`<button class="second">Unblock</button>`) : form("block", html`<button class="danger">Block</button>`)}</details>`;
+${form("rename", html`<label for="name-${id}">Name</label><input id="name-${id}" name="name" type="text" autocomplete="off" maxlength="100" value="${name ?? ""}" placeholder="${hostname}">${renderRowButton("Rename", shown)}`)}
+${renderTransfer(machine, shown, people, person.userId, form)}
+${isBlocked ? form("unblock", renderRowButton("Unblock", shown)) : html`<p class="hint">What a blocked machine sends is refused.</p>${form("block", renderRowButton("Block", shown, "danger"))}`}</details>`;
   const lastSeen =
     seen === null ? html`<span class="quiet">never</span>` : renderTime(Date.parse(seen), place);
   return html`<tr><th scope="row" class="name">${renderName(shown)}<span class="sub">${name === null ? "" : html`<bdi>${hostname}</bdi>, `}<bdi>${platform}</bdi>, ${renderName(user?.name)}</span><span class="sub phone">seen ${lastSeen}</span></th><td class="desk"><bdi>${version}</bdi></td><td class="desk when">${lastSeen}</td><td class="desk">${renderCoverageCell(call, coverage, stop)}</td><td class="${isBlocked ? "bad" : ""}">${state}</td>${workspace.role === "admin" ? html`<td>${change}</td>` : ""}</tr>`;
@@ -264,6 +265,7 @@ function renderCoverageCell(
  */
 function renderTransfer(
   { id, user }: Machine,
+  shown: string,
   people: Members["items"],
   visitorId: string,
   form: (action: string, body: Html) => Html,
@@ -277,6 +279,6 @@ function renderTransfer(
     html`<label for="user-${id}">Future requests belong to</label><select id="user-${id}" name="user">${others.map(
       ({ user_id: userId, name, email }) =>
         html`<option value="${userId}">${name || (email ?? userId)}</option>`,
-    )}</select><button class="second">Change</button>`,
+    )}</select>${renderRowButton("Change the person", shown)}`,
   );
 }

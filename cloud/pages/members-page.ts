@@ -12,6 +12,7 @@ import { renderName } from "../../pages/names.ts";
 import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
 import { renderUnread } from "../../pages/page-parts.ts";
 import { renderTime } from "../../pages/times.ts";
+import { renderRowButton } from "./action-form.ts";
 import { describeProblem } from "./describe-problem.ts";
 import { notice } from "./layout.ts";
 import { membersCsv } from "./list-csv.ts";
@@ -110,15 +111,15 @@ function renderMember({ workspace, place }: PageCall, member: Member): Html {
       ? html`<span class="quiet">by the organisation</span>`
       : html`<details><summary>Change<span class="hidden"> <bdi>${who}</bdi></span></summary>
 <form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="role"><input type="hidden" name="id" value="${id}">
-<input type="hidden" name="role" value="${role === "admin" ? "member" : "admin"}"><button class="second">Make ${role === "admin" ? "a member" : "an administrator"}</button></form>
-<form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="remove"><input type="hidden" name="id" value="${id}"><button class="danger">Remove</button></form></details>`;
+<input type="hidden" name="role" value="${role === "admin" ? "member" : "admin"}">${renderRowButton(role === "admin" ? "Make a member" : "Make an administrator", who)}</form><p class="hint">If you remove them, their keys and machines here stop working. Their requests stay in the workspace's totals.</p>
+<form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="remove"><input type="hidden" name="id" value="${id}">${renderRowButton("Remove", who, "danger")}</form></details>`;
   return html`<tr><th scope="row" class="name">${renderName(who)}${name === "" || email === null ? "" : html`<span class="sub"><bdi>${email}</bdi></span>`}<span class="sub phone">${roleName}</span></th><td class="desk">${roleName}</td><td class="when desk">${renderTime(Date.parse(joinedAt), place, true)}</td>${workspace.role === "admin" ? html`<td>${change}</td>` : ""}</tr>`;
 }
 
 function renderInvitations({ place }: PageCall, pending: Invitations | "unread"): Html {
   const rows = pending === "unread" ? [] : pending.items;
   const button = (id: string, action: string, text: string, email: string) =>
-    html`<form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="${action}"><input type="hidden" name="id" value="${id}"><button class="second">${text}<span class="hidden"> <bdi>${email}</bdi></span></button></form>`;
+    html`<form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="${action}"><input type="hidden" name="id" value="${id}">${renderRowButton(text, email)}</form>`;
   const list = html`<div class="scroll"><table aria-label="Pending invitations"><thead><tr><th scope="col">Email</th><th scope="col" class="desk">Role</th><th scope="col" class="desk">Valid until</th><th scope="col">Change</th></tr></thead>
 <tbody>${rows.map(
     ({ id, email, role, expires_at: expiresAt }) =>

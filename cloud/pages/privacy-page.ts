@@ -147,7 +147,7 @@ function renderErase(
     call,
     PATH,
     { action: "erase" },
-    html`${isAdmin ? renderSelect("person", "Prompts of", choices, "") : ""}<label for="project">Project</label><input id="project" name="project" type="text" autocomplete="off" maxlength="${MAX_PROJECT}" aria-describedby="project-hint"><p class="hint" id="project-hint">Empty: all projects.</p>
+    html`${isAdmin ? renderSelect("person", "Prompts of", choices, "") : ""}<label for="project">Project</label><input id="project" name="project" type="text" autocomplete="off" maxlength="${MAX_PROJECT}" aria-describedby="project-hint"><p class="hint" id="project-hint">${isAdmin ? "For one person, it can be empty: all projects." : "Empty: all projects."}</p>
 <label class="choice"><input type="checkbox" name="confirmed" value="yes" required><span>Erase these prompts and answers. This can't be undone.</span></label><div class="actions"><button class="danger">Erase prompts</button></div>`,
   );
   return html`<section class="panel" aria-labelledby="erase-title"><h2 id="erase-title">${isAdmin ? "Erase prompts" : "Erase my prompts"}</h2>

@@ -185,5 +185,5 @@ function renderLeaving(call: PageCall, isMember: boolean | null): Html {
     "Delete this workspace",
     html`<p>It stops serving its members and machines at once. All of its data is erased about 30 days later.</p>${remove}`,
   );
-  return html`${panel("leave", "Leave", isMember === null ? renderUnread("members") : isMember ? leave : html`<p class="quiet">Your role in the organisation gives you access to this workspace.</p>`)}${workspace.isOrganisationOwner ? deletion : ""}`;
+  return html`${panel("leave", "Leave", isMember === null ? renderUnread("members") : isMember ? leave : html`<p class="quiet">Your role in the organisation gives you access to this workspace, so you can't leave it.</p>`)}${workspace.isOrganisationOwner ? deletion : ""}`;
 }
