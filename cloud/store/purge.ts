@@ -376,7 +376,7 @@ export async function purgeAccountIn(
   workspaceId: string,
   now: Millis,
 ): Promise<PurgeStep> {
-  return await asPurge(db, { workspaceId }, async (trx): Promise<PurgeStep> => {
+  return await asPurge(db, { workspaceId, readsThenWrites: true }, async (trx): Promise<PurgeStep> => {
     // The lock only keeps two processes from waiting for each other: each step deletes what is still there.
     const { rows: locks } = await sql<{ held: boolean }>`
       select pg_try_advisory_xact_lock(hashtextextended(${userId}::text, 0)) as held`.execute(trx);
