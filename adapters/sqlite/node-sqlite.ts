@@ -18,8 +18,12 @@ export function openNodeSqlite(location: string, options: SqliteOptions): Sqlite
       const statement = database.prepare(sql);
       const reader = statement.columns().length > 0;
       if (reader) statement.setReadBigInts(true);
+      // Some versions of Node 22 and of Deno lack the method.
+      const hasArrays = reader && typeof statement.setReturnArrays === "function";
+      if (hasArrays) statement.setReturnArrays(true);
       return {
         reader,
+        ...(hasArrays && { columns: () => statement.columns().map(({ name }) => name) }),
         run: (parameters) => statement.run(...parameters),
         all: (parameters) => statement.all(...parameters),
         get: (parameters) => statement.get(...parameters),

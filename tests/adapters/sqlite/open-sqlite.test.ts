@@ -102,6 +102,17 @@ describe("a prepared statement", () => {
       assert.equal(second?.data?.length, 0);
     }));
 
+  it("names the columns of a table as they are, also when one is added later", () =>
+    withItems((connection) => {
+      connection.prepare(insertItem).run([1, "a", null]);
+      const select = connection.prepare<Item>("SELECT * FROM item");
+      assert.deepEqual(rowsOf(select.all([])), [{ id: 1, name: "a", data: null }]);
+      connection.execute("ALTER TABLE item ADD COLUMN size INTEGER DEFAULT 9007199254740993");
+      const row = { id: 1, name: "a", data: null, size: 9007199254740993n };
+      for (const rows of [select.all([]), [select.get([])], [...select.iterate([])]])
+        assert.deepEqual(rowsOf(rows), [row]);
+    }));
+
   it("returns the number of changed rows, and null for no row", () =>
     withItems((connection) => {
       const insert = connection.prepare(insertItem);
