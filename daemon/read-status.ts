@@ -9,6 +9,7 @@ import { DAY_MS } from "../core/values/time.ts";
 import {
   configuredProvider,
   type DaemonHealth,
+  type DaemonState,
   type DaemonStatus,
   findDaemonFault,
 } from "./api/daemon-status.ts";
@@ -42,12 +43,31 @@ export function readHealth(daemon: RunningDaemon): DaemonHealth {
 }
 
 /** Reads the status. Throws a `StoreError` if the database can't be read. */
-export function readStatus(daemon: RunningDaemon): DaemonStatus {
+export const readStatus = (daemon: RunningDaemon): DaemonStatus => ({
+  ...readState(daemon),
+  last_24_hours: readLastDay(daemon),
+});
+
+/** Reads what was counted in the last 24 hours. Throws a `StoreError` if the database can't be read. */
+export function readLastDay({
+  ports: { now, registry, store },
+}: RunningDaemon): DaemonStatus["last_24_hours"] {
+  const since = now() - DAY_MS;
+  const coverage = store.coverage.read({ from: since, to: null });
+  const { unlisted } = splitAddedHosts(listUnlistedHosts(coverage), registry.isProviderHost);
+  return {
+    coverage,
+    unlisted_hosts: unlisted.map((host) => ({ ...host, lines: providerLines(host) })),
+    last_captures: store.records
+      .lastCaptures(since)
+      .map(({ client, at }) => ({ client, at: new Date(at).toISOString() })),
+  };
+}
+
+/** Reads the state. Throws a `StoreError` if telemetry is received and the database can't be read. */
+export function readState(daemon: RunningDaemon): DaemonState {
   const { ports, proxy, startedAt, sweep, watchdog } = daemon;
   const { store } = ports;
-  const since = ports.now() - DAY_MS;
-  const coverage = store.coverage.read({ from: since, to: null });
-  const { unlisted } = splitAddedHosts(listUnlistedHosts(coverage), ports.registry.isProviderHost);
   return {
     version: ports.version,
     started_at: new Date(startedAt).toISOString(),
@@ -64,13 +84,6 @@ export function readStatus(daemon: RunningDaemon): DaemonStatus {
     api: { port: daemon.served.port },
     telemetry: daemon.config.receiveTelemetry === true ? readTelemetry(daemon) : null,
     store: { ...readStoreHealth(daemon), set_aside: store.setAsidePath, bodies_held: sweep.held },
-    last_24_hours: {
-      coverage,
-      unlisted_hosts: unlisted.map((host) => ({ ...host, lines: providerLines(host) })),
-      last_captures: store.records
-        .lastCaptures(since)
-        .map(({ client, at }) => ({ client, at: new Date(at).toISOString() })),
-    },
     configured_providers: ports.registry.operatorHosts.map(configuredProvider),
     warnings: listWarnings(daemon),
   };

@@ -10,7 +10,14 @@ import type { Daemon, DaemonConfig, DaemonPorts } from "./daemon.ts";
 import { createPipeline, type Pipeline } from "./pipeline.ts";
 import { type ProxySink, type RunningProxy, startProxy } from "./proxy/start-proxy.ts";
 import { tapClock } from "./proxy/tap-log.ts";
-import { readHealth, readLetThrough, readStatus, readStoreHealth } from "./read-status.ts";
+import {
+  readHealth,
+  readLastDay,
+  readLetThrough,
+  readState,
+  readStatus,
+  readStoreHealth,
+} from "./read-status.ts";
 import type { ProxyLoss, RunningDaemon, ServedApi } from "./running-daemon.ts";
 import { startBodySweep } from "./tasks/body-sweep.ts";
 import { startHeartbeat } from "./tasks/heartbeat.ts";
@@ -119,7 +126,8 @@ async function serveApi(ports: DaemonPorts, config: DaemonConfig, parts: ApiPart
     }),
     ...(config.authorityFile !== undefined && { authorityFile: config.authorityFile }),
     health: () => readHealth(getRunning()),
-    status: () => readStatus(getRunning()),
+    state: () => readState(getRunning()),
+    lastDay: () => readLastDay(getRunning()),
     feed,
     counters,
     limits,

@@ -12,7 +12,7 @@ import type { LimitTracker } from "../limits/limit-tracker.ts";
 import type { SentLog } from "../page/read-privacy.ts";
 import type { Store } from "../store/port/store.ts";
 import type { Turn } from "../store/port/values.ts";
-import type { CloudBanner, DaemonHealth, DaemonStatus } from "./daemon-status.ts";
+import type { CloudBanner, DaemonHealth, DaemonState, DaemonStatus } from "./daemon-status.ts";
 import type { MeteredCounters } from "./metrics.ts";
 import type { RecordFeed } from "./record-feed.ts";
 import type { TelemetryPorts } from "./telemetry-routes.ts";
@@ -39,7 +39,8 @@ export interface ApiPorts {
   /** The port that the API listens on. */
   port(): number;
   health(): DaemonHealth;
-  status(): DaemonStatus;
+  state(): DaemonState;
+  lastDay(): DaemonStatus["last_24_hours"];
   store: Pick<
     Store,
     "records" | "reports" | "coverage" | "settings" | "notes" | "limits" | "sessions" | "origins"

@@ -89,7 +89,7 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
   );
   api.get("/health", (context) => context.json(ports.health()));
   api.get("/metrics", (context) =>
-    context.body(ports.counters.render(ports.status(), readBudgetFigures(ports)), 200, {
+    context.body(ports.counters.render(ports.state(), readBudgetFigures(ports)), 200, {
       "content-type": "text/plain; version=0.0.4; charset=utf-8",
     }),
   );

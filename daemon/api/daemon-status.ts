@@ -51,6 +51,9 @@ export interface DaemonStatus {
   warnings: readonly string[];
 }
 
+/** The status without the counts of the last 24 hours. Pages and metrics read it each time, and it reads no requests. */
+export type DaemonState = Omit<DaemonStatus, "last_24_hours">;
+
 /** A host of `[[providers]]`, in the form of `config.toml`. */
 export interface ConfiguredProvider {
   readonly host: string;

@@ -83,12 +83,12 @@ const MAX_UNPRICED_MODELS = 10;
 
 async function getStatus(ports: ApiPorts, context: Context): Promise<Response> {
   const cloud = (await ports.cloud?.banner()) ?? null;
-  const status = ports.status();
+  const state = ports.state();
   const now = ports.clock.now();
   const unpriced_models = await readUnpricedModels(ports, now - DAY_MS, now, MAX_UNPRICED_MODELS);
   const response: StatusResponse = {
-    ...status,
-    last_24_hours: { ...status.last_24_hours, unpriced_models },
+    ...state,
+    last_24_hours: { ...ports.lastDay(), unpriced_models },
     cloud: cloud && { banner: cloud.banner, sentence: cloud.sentence },
   };
   return context.json(response);

@@ -4,7 +4,7 @@ import { effectiveBilling } from "../../core/values/billing.ts";
 import type { BillingMode, RequestRecord } from "../../core/values/record.ts";
 import { formatMetric, type MetricSample } from "../../core/values/text/format-metric.ts";
 import { type BudgetFigures, formatBudgets } from "./budget-metrics.ts";
-import type { DaemonStatus } from "./daemon-status.ts";
+import type { DaemonState } from "./daemon-status.ts";
 
 /** The most series for models, for projects and for budgets that refused calls. Further names are counted as `other`. */
 const MAX_SERIES = 100;
@@ -43,7 +43,7 @@ export interface MeteredCounters {
   addRecords(records: readonly RequestRecord[]): void;
   addCoverage(kind: CoverageKind): void;
   /** Returns the counters in the Prometheus text format. */
-  render(status: DaemonStatus, budgets?: Omit<BudgetFigures, "refused">): string;
+  render(status: DaemonState, budgets?: Omit<BudgetFigures, "refused">): string;
 }
 
 const emptySeries = (labels: readonly string[]): Series => ({
@@ -155,7 +155,7 @@ function one(value: number | string): MetricSample[] {
   return [[{}, value]];
 }
 
-function formatBuild({ version, started_at }: DaemonStatus): string[] {
+function formatBuild({ version, started_at }: DaemonState): string[] {
   return [
     formatMetric("meter_build_info", "gauge", "The daemon's version.", [[{ version }, 1]]),
     formatMetric(
@@ -219,7 +219,7 @@ function formatMetered(state: State): string[] {
   ];
 }
 
-function formatStore({ store }: DaemonStatus): string[] {
+function formatStore({ store }: DaemonState): string[] {
   return [
     formatMetric(
       "meter_store_capturing",
@@ -238,11 +238,11 @@ function formatStore({ store }: DaemonStatus): string[] {
   ];
 }
 
-function formatProxy(status: DaemonStatus): string[] {
+function formatProxy(status: DaemonState): string[] {
   return [...formatConnections(status), ...formatUnmetered(status)];
 }
 
-function formatConnections({ proxy }: DaemonStatus): string[] {
+function formatConnections({ proxy }: DaemonState): string[] {
   const { counters } = proxy;
   return [
     formatMetric(
@@ -291,7 +291,7 @@ function formatConnections({ proxy }: DaemonStatus): string[] {
 }
 
 /** Formats what the proxy did not meter: connections without a request, tunnels and refused requests. */
-function formatUnmetered({ proxy: { counters } }: DaemonStatus): string[] {
+function formatUnmetered({ proxy: { counters } }: DaemonState): string[] {
   return [
     formatMetric(
       "meter_proxy_closed_unused_total",

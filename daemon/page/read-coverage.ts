@@ -71,7 +71,7 @@ export async function readCoverageAnswer(
   const summary = summariseKinds(totals.filter(isSelected), filters);
   const { unlisted, added } = splitAddedHosts(summary.unlisted, ports.isKnownHost ?? (() => false));
   const tasks: CoverageTask[] = [
-    ...(ports.status().proxy.distrusting_programs ?? []).map((program) => ({
+    ...(ports.state().proxy.distrusting_programs ?? []).map((program) => ({
       name: program.name,
       ...describeDistrust(program, ports.authorityFile ?? DEFAULT_AUTHORITY_FILE),
     })),

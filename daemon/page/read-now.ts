@@ -110,8 +110,8 @@ async function readMinutes(
 }
 
 /** The steps to the first metered call. */
-export function listFirstSteps({ status }: Pick<ApiPorts, "status">): readonly FirstStep[] {
-  const { proxy } = status();
+export function listFirstSteps({ state }: Pick<ApiPorts, "state">): readonly FirstStep[] {
+  const { proxy } = state();
   return [
     { text: "The daemon runs.", isDone: true },
     {

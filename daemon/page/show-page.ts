@@ -11,7 +11,7 @@ import { renderTime } from "../../pages/times.ts";
 import { renderTools, type ViewTools } from "../../pages/tools.ts";
 import { readView, type View, type ViewSpec } from "../../pages/view.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
-import { type DaemonStatus, findDaemonFault } from "../api/daemon-status.ts";
+import { type DaemonState, findDaemonFault } from "../api/daemon-status.ts";
 import { localZone } from "../store/days.ts";
 import { findNearestPage, isPagePath, NAVIGATION, pageNameOf } from "./page-paths.ts";
 
@@ -44,7 +44,7 @@ export function showPage(
   status: 200 | 400 | 404 | 500 = 200,
 ) {
   const place = placeOf(ports);
-  const daemon = ports.status();
+  const daemon = ports.state();
   context.header("content-security-policy", FRAME_POLICY);
   return context.html(
     renderFrame(
@@ -101,14 +101,14 @@ const FAULTS = {
   store: "Calls pass through but are not stored",
 } as const;
 
-function renderDaemonState(daemon: DaemonStatus): Html {
+function renderDaemonState(daemon: DaemonState): Html {
   const fault = findDaemonFault(daemon);
   if (fault === null) return html`<span class="dot good">Metering</span>`;
   return html`<span class="dot bad">${FAULTS[fault]}</span>`;
 }
 
 /** Renders the problems of the daemon, which every page shows. */
-function renderNotices({ store, warnings }: DaemonStatus): Html {
+function renderNotices({ store, warnings }: DaemonState): Html {
   const { lastError, dropped, capturing, set_aside } = store;
   const lost = Object.values(dropped).reduce((sum, count) => sum + (count ?? 0), 0);
   const bad = [

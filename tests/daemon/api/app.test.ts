@@ -172,7 +172,7 @@ describe("createApi()", () => {
     assert.equal((await rig.ask("/health", { method: "POST", headers: bearer })).status, 404);
     const seen: unknown[] = [];
     const failing = await openApi({
-      status: () => {
+      state: () => {
         throw new Error("a secret of the inside");
       },
       onError: (error) => seen.push(error),

@@ -47,6 +47,14 @@ const PAGES = [
 ];
 
 describe("the local dashboard", () => {
+  it("does not count the last 24 hours for a page", async () => {
+    const lastDay = () => {
+      throw new Error("not expected");
+    };
+    for (const path of PAGES.filter((each) => !each.startsWith("/statement")))
+      assert.equal((await pageOf(() => {}, path, { lastDay })).answer.status, 200, path);
+  });
+
   it("tells projects apart whose folders share a name", async () => {
     const record = sampleRecord({ project: "api-acme", requestedAt: noon });
     const fill: Parameters<typeof pageOf>[0] = (store) => {
@@ -252,7 +260,7 @@ describe("the local dashboard", () => {
 
   it("names the programs that do not trust the certificate, with the fix for each", async () => {
     const rig = await openApi();
-    const sample = rig.ports.status();
+    const sample = rig.ports.state();
     rig.close();
     const program = {
       name: "agent.mjs",
@@ -267,7 +275,7 @@ describe("the local dashboard", () => {
       ["/home/ann/.meter/ca/ca.pem", "/home/ann/.meter/ca/ca.pem"],
       [undefined, "&lt;meter_home&gt;/ca/ca.pem"],
     ] as const) {
-      const change = { status: () => status, ...(file !== undefined && { authorityFile: file }) };
+      const change = { state: () => status, ...(file !== undefined && { authorityFile: file }) };
       const { text } = await pageOf(() => {}, "/coverage", change);
       assert.match(text, /<h3><bdi>agent\.mjs<\/bdi><\/h3>/);
       assert.match(
