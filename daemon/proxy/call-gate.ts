@@ -73,9 +73,8 @@ type PostQuestion = (id: number, question: CallQuestion, passed: PassedUses | nu
 
 const ALLOWED: GateAnswer = { kind: "allow" };
 
-/** How much of a body is held at most before the decision, in bytes, and how long its bytes are waited for, in milliseconds. */
+/** How much of a body is held at most before the decision, in bytes. */
 export const MAX_HELD_BODY_BYTES = 1_048_576;
-export const MAX_BODY_WAIT_MS = 20;
 
 /**
  * Creates the gate. `sentLate` is told of each call that was asked about and sent because the answer came too late. Without `memory`, the

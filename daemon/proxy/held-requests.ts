@@ -12,7 +12,8 @@ import {
 } from "../../core/metering/exchange/message-reader.ts";
 import { createRequestScanner, type RequestScanner } from "../../core/metering/exchange/request-scanner.ts";
 import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
-import { type CallGate, isHeld, MAX_BODY_WAIT_MS, MAX_HELD_BODY_BYTES } from "./call-gate.ts";
+import { type BodyWait, startBodyWait } from "./body-wait.ts";
+import { type CallGate, isHeld, MAX_HELD_BODY_BYTES } from "./call-gate.ts";
 import type { GateAnswer } from "./call-question.ts";
 import { createHeldTurns, type HeldTurns } from "./held-turns.ts";
 import type { PassBound } from "./passes.ts";
@@ -88,8 +89,8 @@ interface HeldState {
   /** Whether each turn of the requested WebSocket is held; and its turns, once it is open. */
   holdsTurns: boolean;
   turns: HeldTurns | null;
-  /** Whether the wait for the body is limited. */
-  isTimed: boolean;
+  /** The wait for the rest of the body; null before its first bytes were held. */
+  wait: BodyWait | null;
   /** Cancels the question or the wait for the body. */
   cancel: () => void;
 }
@@ -121,7 +122,7 @@ export function createHeldRequests(link: HeldLink): HeldRequests {
     bodyBytes: 0,
     head: null,
     rawHead: [],
-    isTimed: false,
+    wait: null,
     requests: 0,
     refusal: null,
     clientEnded: false,
@@ -209,7 +210,7 @@ function scanQueue(state: HeldState): void {
     else if (state.phase === "collecting" && state.bodyBytes >= MAX_HELD_BODY_BYTES) askNow(state, false);
   }
   if (isWaiting(state)) link.client.pause();
-  else if (state.phase === "collecting" && !state.isTimed) limitWait(state);
+  else if (state.phase === "collecting") limitWait(state);
 }
 
 /** Holds a piece. One that follows the last one in the same buffer extends it: each is written on its own, as a TLS record. */
@@ -225,9 +226,9 @@ function holdPiece(state: HeldState, piece: Uint8Array): void {
 
 /** Asks with the start of a body whose rest does not arrive soon. */
 function limitWait(state: HeldState): void {
-  state.isTimed = true;
-  const timer = setTimeout(() => askNow(state, false), MAX_BODY_WAIT_MS);
-  state.cancel = () => clearTimeout(timer);
+  if (state.wait !== null) return state.wait.arrived();
+  state.wait = startBodyWait(() => askNow(state, false));
+  state.cancel = state.wait.end;
 }
 
 function onHead(state: HeldState, head: RequestHead): void {
@@ -237,7 +238,7 @@ function onHead(state: HeldState, head: RequestHead): void {
   if (link.gate.config === null || !isHeld(head, requestsProtocolSwitch(head)))
     return sendHeld(state, "passing");
   state.phase = "collecting";
-  state.isTimed = false;
+  state.wait = null;
   state.rawHead = state.held.slice();
   // The client sends the body only after `100 Continue`, or not soon.
   if (headerValue(head.headers, "expect") !== null) askNow(state, false);

@@ -1,7 +1,8 @@
 import { createChunkedBody } from "../../core/metering/exchange/chunked-body.ts";
 import { requestFraming, requestsProtocolSwitch } from "../../core/metering/exchange/framing.ts";
 import { headerValue } from "../../core/metering/exchange/head.ts";
-import { isHeld, MAX_BODY_WAIT_MS, MAX_HELD_BODY_BYTES } from "./call-gate.ts";
+import { startBodyWait } from "./body-wait.ts";
+import { isHeld, MAX_HELD_BODY_BYTES } from "./call-gate.ts";
 import {
   closeUpstream,
   type HeadItem,
@@ -45,12 +46,13 @@ function hold(relay: PlainRelayState, upstream: PlainUpstream, item: HeadItem, o
     chunked:
       requestFraming(item.head) === "chunked" ? createChunkedBody((bytes) => addBody(held, bytes)) : null,
     refusal: null,
+    wait: null,
     cancel: () => {},
     ask: (isWhole) => ask(relay, upstream, item, held, isWhole, onProgress),
   };
   relay.held = held;
-  const timer = setTimeout(() => held.ask(false), MAX_BODY_WAIT_MS);
-  held.cancel = () => clearTimeout(timer);
+  held.wait = startBodyWait(() => held.ask(false));
+  held.cancel = held.wait.end;
   if (headerValue(item.head.headers, "expect") !== null) return held.ask(false);
   const [first, ...queued] = relay.queue;
   if (first?.kind !== "head") return;
@@ -70,6 +72,7 @@ function addBody(held: HeldRequest, bytes: Uint8Array): void {
 /** Takes bytes of the held request's body, as on the wire. */
 export function takeBody({ held }: PlainRelayState, bytes: Uint8Array): void {
   if (held?.phase !== "collecting") return;
+  held.wait?.arrived();
   if (held.chunked === null) addBody(held, bytes);
   else held.chunked.read(bytes, 0);
   if (held.bodyBytes >= MAX_HELD_BODY_BYTES) held.ask(false);

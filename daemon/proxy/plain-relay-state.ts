@@ -4,6 +4,7 @@ import type { ChunkedBody } from "../../core/metering/exchange/chunked-body.ts";
 import type { PendingRequest } from "../../core/metering/exchange/framing.ts";
 import type { RequestHead } from "../../core/metering/exchange/head.ts";
 import type { MessageReader } from "../../core/metering/exchange/message-reader.ts";
+import type { BodyWait } from "./body-wait.ts";
 import type { GateAnswer } from "./call-question.ts";
 import { closeSocket, resetAfterFlush, resetSocket } from "./close-socket.ts";
 import type { ParentProxy } from "./parent-proxy.ts";
@@ -22,6 +23,8 @@ export interface HeldRequest {
   bodyBytes: number;
   readonly chunked: ChunkedBody | null;
   refusal: (GateAnswer & { kind: "refuse" }) | null;
+  /** The wait for the rest of the body; null before it began. */
+  wait: BodyWait | null;
   /** Cancels the question or the wait for the body. */
   cancel: () => void;
   /** Asks now. */
