@@ -1,5 +1,6 @@
 import type { Sha256 } from "./hash.ts";
 import { hashBytes } from "./hash-text.ts";
+import { joinBytes } from "./join-bytes.ts";
 
 /** SHA-256's block, bytes. Source: FIPS 180-4, section 5.2.1. */
 const BLOCK_BYTES = 64;
@@ -9,14 +10,7 @@ export function hmacSha256(key: Uint8Array, message: Uint8Array, sha256: Sha256)
   if (key.length > BLOCK_BYTES)
     throw new RangeError(`the key has more than ${BLOCK_BYTES} bytes: ${key.length}`);
   const pad = (byte: number) => Uint8Array.from({ length: BLOCK_BYTES }, (_, at) => (key[at] ?? 0) ^ byte);
-  return hashBytes(concatenate(pad(0x5c), sha256(concatenate(pad(0x36), message))), sha256);
-}
-
-function concatenate(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(first.length + second.length);
-  bytes.set(first);
-  bytes.set(second, first.length);
-  return bytes;
+  return hashBytes(joinBytes([pad(0x5c), sha256(joinBytes([pad(0x36), message]))]), sha256);
 }
 
 /** Reads bytes in hexadecimal. */

@@ -7,6 +7,7 @@ import { readOtlp } from "../../core/metering/client-reports/read-otlp.ts";
 import { redactReport } from "../../core/metering/client-reports/redact-report.ts";
 import type { CreateContentDecoder, DecodingEnd } from "../../core/ports/content-decoder.ts";
 import type { Redact } from "../../core/privacy/redaction/redact.ts";
+import { joinBytes } from "../../core/values/join-bytes.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { ClientReportStore } from "../store/port/client-reports.ts";
 import { problem } from "./problem.ts";
@@ -106,14 +107,7 @@ function decompress(
         else resolve("too_large");
       },
       ended(how) {
-        if (how !== "whole") return resolve(how);
-        const whole = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
-        let at = 0;
-        for (const chunk of chunks) {
-          whole.set(chunk, at);
-          at += chunk.length;
-        }
-        return resolve(whole);
+        resolve(how === "whole" ? joinBytes(chunks) : how);
       },
     });
     decoder?.push(sent);

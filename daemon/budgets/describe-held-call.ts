@@ -19,6 +19,7 @@ import type { Registry } from "../../core/metering/usage/registry.ts";
 import type { MeteredRoute } from "../../core/metering/usage/route.ts";
 import type { CreateContentDecoder } from "../../core/ports/content-decoder.ts";
 import type { PriceBook } from "../../core/pricing/price-book.ts";
+import { joinBytes } from "../../core/values/join-bytes.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { createBodyDecoder } from "../capture/body-decoder.ts";
 import type { CallAttribution, ConnectionAttribution, ReadCall } from "../capture/ports.ts";
@@ -89,18 +90,6 @@ export function readBody(
   const decoder = createBodyDecoder(createDecoder, encoding, (bytes) => void pieces.push(bytes));
   decoder.push(body);
   decoder.end((readable) => then(readable ? joinBytes(pieces) : null));
-}
-
-export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
-  const [first] = pieces;
-  if (first !== undefined && pieces.length === 1) return first;
-  const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
 }
 
 /** Reads what the request itself states. */

@@ -12,6 +12,7 @@ import { createCut } from "../../core/budgets/refusal/create-cut.ts";
 import { type RequestHead, readRequestHead } from "../../core/metering/exchange/head.ts";
 import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
 import type { MeteredRoute } from "../../core/metering/usage/route.ts";
+import { joinBytes } from "../../core/values/join-bytes.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import type { CallAttribution, ConnectionAttribution, HeldCallEvents } from "../capture/ports.ts";
 import type { GateConfig } from "../proxy/call-gate.ts";
@@ -27,7 +28,6 @@ import {
   describeCall,
   formatAnswer,
   hasTurns,
-  joinBytes,
   type KnownCall,
   knownAttribution,
   matchRoute,
