@@ -5,6 +5,9 @@ import type { ProgramCall } from "./desktop-command.ts";
 /** How long a program may run, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 
+/** How long a program may take to end after SIGTERM, in milliseconds. */
+const GRACE_MS = 5_000;
+
 /**
  * Runs a program without a shell, input or output. Resolves with null if it exits with 0, otherwise with the reason. Never rejects.
  */
@@ -17,7 +20,10 @@ export function runProgram({ file, args, env }: ProgramCall): Promise<string | n
         windowsHide: true,
       });
       // The timer of spawn() itself keeps this process alive, even if the program does not exist.
-      const timer = setTimeout(() => child.kill(), TIMEOUT_MS).unref();
+      let timer = setTimeout(() => {
+        child.kill();
+        timer = setTimeout(() => child.kill("SIGKILL"), GRACE_MS).unref();
+      }, TIMEOUT_MS).unref();
       const end = (problem: string | null) => {
         clearTimeout(timer);
         resolve(problem);

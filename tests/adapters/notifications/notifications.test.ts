@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { desktopCommand, type ProgramCall } from "../../../adapters/notifications/desktop-command.ts";
 import { runProgram } from "../../../adapters/notifications/run-program.ts";
 
@@ -74,6 +78,19 @@ describe("runProgram()", () => {
   it("states why a program failed", async () => {
     assert.equal(await run("-e", "process.exit(3)"), "exit 3");
     assert.equal(await runProgram({ file: "/nonexistent/program", args: [], env: {} }), "ENOENT");
+  });
+
+  it("ends a program that ignores SIGTERM", { skip: process.platform === "win32" }, async (context) => {
+    const folder = mkdtempSync(join(tmpdir(), "meter-program-"));
+    context.after(() => rmSync(folder, { recursive: true }));
+    const ready = join(folder, "ready");
+    context.mock.timers.enable({ apis: ["setTimeout"] });
+    const args = ["-c", `trap '' TERM; : > "$1"; exec sleep 600`, "sh", ready];
+    const ended = runProgram({ file: "/bin/sh", args, env: {} });
+    while (!existsSync(ready)) await setImmediate();
+    context.mock.timers.tick(30_000);
+    context.mock.timers.tick(5_000);
+    assert.equal(await ended, "exit SIGKILL");
   });
 
   it("keeps no process alive: neither a program that runs, nor one that does not exist", () => {
