@@ -213,7 +213,7 @@ function createKeyFile(directory: string, path: string): string {
   const keyPem = privateKey.export({ format: "pem", type: "pkcs8" }).toString();
   const draft = writeDraft(directory, "key", keyPem, 0o600);
   try {
-    linkSync(draft, path);
+    placeKey(draft, path, keyPem);
     return keyPem;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
@@ -225,6 +225,16 @@ function createKeyFile(directory: string, path: string): string {
   }
 }
 
+function placeKey(draft: string, path: string, keyPem: string): void {
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw error;
+    // The file system has no hard links, as exFAT. This write never replaces a file either, but a reader may see a part of it.
+    writeNewFile(path, keyPem, 0o600);
+  }
+}
+
 function replaceFile(directory: string, path: string, text: string): void {
   renameSync(writeDraft(directory, "ca", text, 0o644), path);
   syncFolder(directory);
@@ -232,16 +242,23 @@ function replaceFile(directory: string, path: string, text: string): void {
 
 function writeDraft(directory: string, stem: string, text: string, mode: number): string {
   const draft = join(directory, `.${stem}-${process.pid}-${Math.trunc(performance.now() * 1_000)}`);
-  const file = openSync(draft, "wx", mode); // O_CREAT | O_EXCL: a planted link is not followed
+  writeNewFile(draft, text, mode);
+  return draft;
+}
+
+function writeNewFile(path: string, text: string, mode: number): void {
+  const file = openSync(path, "wx", mode); // O_CREAT | O_EXCL: a planted link is not followed
   try {
     fchmodSync(file, mode); // regardless of the umask
     writeFileSync(file, text);
     // An authority whose key is lost in a power cut would have to be trusted again.
     fsyncSync(file);
+  } catch (error) {
+    rmSync(path, { force: true }); // the disk may be full
+    throw error;
   } finally {
     closeSync(file);
   }
-  return draft;
 }
 
 function readCertificate(path: string): X509Certificate | null {

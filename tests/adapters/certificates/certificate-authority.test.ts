@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
-import {
+import fs, {
   chmodSync,
   mkdirSync,
   mkdtempSync,
@@ -11,9 +11,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, it } from "node:test";
+import { afterEach, beforeEach, describe, it, mock } from "node:test";
 import {
   authorityDays,
   openCertificateAuthority,
@@ -175,6 +176,40 @@ describe("openCertificateAuthority()", () => {
       rmSync(join(home, "other"), { recursive: true, force: true });
     }
     assert.equal(open(now - 10 * dayMs).issued, "damaged");
+  });
+
+  /** Makes a function of `node:fs` fail while the work runs. */
+  const withFailing = (name: "linkSync" | "fsyncSync", code: string, work: () => void) => {
+    const failing = mock.method(fs, name, () => {
+      throw Object.assign(new Error(code), { code });
+    });
+    syncBuiltinESMExports();
+    try {
+      work();
+    } finally {
+      failing.mock.restore();
+      syncBuiltinESMExports();
+    }
+  };
+
+  it("creates the key on a file system without hard links, and replaces none there", () => {
+    withFailing("linkSync", "ENOTSUP", () => {
+      const { keyPem } = open();
+      assert.equal(readFileSync(join(directory, "key.pem"), "utf8"), keyPem);
+      if (posix === false) assert.equal(mode(join(directory, "key.pem")), 0o600);
+      assert.equal(open().keyPem, keyPem);
+    });
+    assert.deepEqual(readdirSync(directory).sort(), ["ca.pem", "key.pem"]);
+  });
+
+  it("leaves no draft behind if the disk is full", () => {
+    const openOnFullDisk = () => withFailing("fsyncSync", "ENOSPC", () => void open());
+    assert.throws(openOnFullDisk, /ENOSPC/);
+    assert.deepEqual(readdirSync(directory), []);
+    open();
+    rmSync(join(directory, "ca.pem"));
+    assert.throws(openOnFullDisk, /ENOSPC/);
+    assert.deepEqual(readdirSync(directory), ["key.pem"]);
   });
 
   it("rejects an invalid key file without changing it", () => {
