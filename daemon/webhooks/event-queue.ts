@@ -4,7 +4,7 @@ import type { WebhookPorts } from "./webhook-ports.ts";
 
 /** An event about something other than a record. */
 export interface QueuedEvent {
-  /** From 1. */
+  /** Grows by 1. The first is a time, so that numbers grow even if the stored queue is damaged and begins again. */
   readonly number: number;
   readonly type: WebhookEvent;
   readonly at: Millis;
@@ -33,7 +33,7 @@ export function createEventQueue({ store }: Pick<WebhookPorts, "store">): EventQ
   return {
     add(event) {
       const known = read();
-      const number = (known.at(-1)?.number ?? 0) + 1;
+      const number = (known.at(-1)?.number ?? event.at) + 1;
       const kept = [...known, { ...event, number }].slice(-MAX_QUEUED_EVENTS);
       store.notes.write(EVENTS_KEY, JSON.stringify(kept));
       events = kept;

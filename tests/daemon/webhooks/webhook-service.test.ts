@@ -239,8 +239,31 @@ describe("createWebhookService()", () => {
       store.notes.write("webhook_events", "{damaged");
       const { service } = setUp(store);
       for (let index = 0; index <= MAX_QUEUED_EVENTS; index += 1) service.addLimitEvent(warning(`${index}`));
-      const kept = JSON.parse(store.notes.read("webhook_events") ?? "[]") as { number: number }[];
-      assert.deepEqual([kept.length, kept[0]?.number], [MAX_QUEUED_EVENTS, 2]);
+      const kept = JSON.parse(store.notes.read("webhook_events") ?? "[]") as { data: { account: string } }[];
+      assert.deepEqual([kept.length, kept.at(-1)?.data.account], [MAX_QUEUED_EVENTS, `${MAX_QUEUED_EVENTS}`]);
+    }));
+
+  it("sends an event after the notes were damaged, whatever was sent before", () =>
+    withStore(async (store) => {
+      const first = setUp(store);
+      first.service.start();
+      await first.advance(0);
+      for (const account of ["a", "b", "c"]) first.service.addLimitEvent(warning(account));
+      await first.advance(1_000);
+      assert.equal(first.sent.length, 3);
+      await first.service.stop();
+      store.notes.write("webhook_events", "{damaged");
+      const { service, sent, advance } = setUp(store);
+      // The clock of `setUp()` starts again; a real one is later than before.
+      await advance(60_000);
+      service.start();
+      service.addLimitEvent(warning("d"));
+      await advance(1_000);
+      assert.deepEqual(
+        sent.map(({ json }) => json.data.account),
+        ["d"],
+      );
+      await service.stop();
     }));
 
   it("continues after the store failed, and sends nothing while it is in trouble", () =>
