@@ -4,6 +4,7 @@
 import { isNodeNewEnough } from "./node-version.js";
 
 if (await isNodeNewEnough("meter", import.meta.url)) {
+  if (process.env.TZ?.includes("/")) (await import("./time-zone.js")).applyZoneFile(process.env);
   const { existsSync } = process.getBuiltinModule("node:fs");
   const { findCompileCacheFolder } = await import("./compile-cache.js");
   const cacheFolder = findCompileCacheFolder(process.env);

@@ -24,6 +24,7 @@ const START_FILES = [
   "cli/load-bundle.js",
   "cli/node-version.js",
   "cli/supervise.sh",
+  "cli/time-zone.js",
   "package.json",
 ];
 

@@ -10,7 +10,7 @@ export interface Day {
 }
 
 /**
- * Returns the name of this machine's time zone. UTC if the runtime does not know it, as with `TZ=:/etc/localtime`: its local times are in UTC
+ * Returns the name of this machine's time zone. UTC if the runtime does not know it, as with `TZ=Nowhere/Land`: its local times are in UTC
  * then, too.
  */
 export function localZone(): string {
