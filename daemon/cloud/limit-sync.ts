@@ -13,16 +13,16 @@ import { recordInOutbox } from "./record-in-outbox.ts";
 /** How often changed readings are sent, in milliseconds. */
 const LIMIT_SYNC_MS = 60_000;
 
-/** How long nothing is sent to a cloud that does not know the route, in milliseconds. */
+/** How long nothing is sent to a cloud that does not know the route or refuses the readings, in milliseconds. */
 const UNSUPPORTED_MS = 86_400_000;
 
-/** The key of how far the readings were sent. */
+/** The key of what was sent. */
 const SENT_KEY = "limit_readings_sent";
 
-/** Up to when the readings of each workspace were sent. */
-interface SentUntil {
+/** The readings that a workspace has: when each was seen, by the id of its window. Older versions stored one time for all. */
+interface SentReadings {
   readonly workspaceId: string;
-  readonly seenAt: Millis;
+  readonly seenAt: Readonly<Record<string, Millis>> | Millis;
 }
 
 /** Sends the readings of limits while this machine is connected and the policy allows it. */
@@ -34,23 +34,23 @@ export interface LimitSync {
 /** The result of one round. */
 export type LimitSyncResult = "sent" | "nothing" | "held_back" | "unsupported" | "failed";
 
-/** Sends the readings that were seen since the last time. Sends nothing while the sync is paused. */
+/** Sends the readings that changed since the last time, the earliest first. Sends nothing while the sync is paused. */
 export async function sendLimitReadings(ports: CloudServicePorts): Promise<LimitSyncResult> {
-  const { store, clock } = ports;
+  const { store } = ports;
   const { settings, credentials } = await readConnection(ports);
   const { cloud } = settings;
   if (credentials === null || !cloud.enabled || !isMachineFieldSent("limit_readings", cloud.upload))
     return "held_back";
   if (loadSyncState(store).pausedReason !== null) return "held_back";
   const { workspaceId } = credentials;
-  const since = readSentUntil(store.notes.read(SENT_KEY), workspaceId);
-  const changed = store.limits
-    .list()
-    .filter(({ seenAt }) => seenAt > since)
+  const limits = store.limits.list();
+  const before = readSent(store.notes.read(SENT_KEY), workspaceId);
+  // Not "later than": the clock may have been set back.
+  const changed = limits
+    .filter(({ id, seenAt }) => before[id] !== seenAt)
     .sort((one, other) => one.seenAt - other.seenAt)
     .slice(0, MAX_LIMIT_READINGS);
-  const last = changed.at(-1);
-  if (last === undefined) return "nothing";
+  if (changed.length === 0) return "nothing";
   const body = JSON.stringify({ daemon_version: ports.version, readings: changed.map(toWire) });
   const isRecorded = await recordInOutbox(ports, {
     ...{ kind: "metadata", origin: credentials.origin, projects: [], requestIds: [] },
@@ -59,10 +59,13 @@ export async function sendLimitReadings(ports: CloudServicePorts): Promise<Limit
   if (!isRecorded) return "failed";
   const reply = await requestCloud(ports, credentials, "/v1/daemon/limits", { method: "POST", body });
   const status = httpStatusOf(reply);
-  if (status === 404) return "unsupported";
+  if (status === 404 || status === 413 || status === 422) return "unsupported";
   if (status !== 200) return "failed";
-  const sent: SentUntil = { workspaceId, seenAt: Math.min(last.seenAt, clock.now()) };
-  store.notes.write(SENT_KEY, JSON.stringify(sent));
+  const isSent = new Set(changed);
+  const seenAt = Object.fromEntries(
+    limits.map((each) => [each.id, isSent.has(each) ? each.seenAt : before[each.id]]),
+  );
+  store.notes.write(SENT_KEY, JSON.stringify({ workspaceId, seenAt }));
   return "sent";
 }
 
@@ -71,9 +74,9 @@ export function forgetSentReadings(notes: Pick<NoteStore, "write">): void {
   notes.write(SENT_KEY, null);
 }
 
-function readSentUntil(text: string | null, workspaceId: string): Millis {
-  const sent = text === null ? null : (JSON.parse(text) as SentUntil);
-  return sent?.workspaceId === workspaceId ? sent.seenAt : 0;
+function readSent(text: string | null, workspaceId: string): Readonly<Record<string, Millis>> {
+  const sent = text === null ? null : (JSON.parse(text) as SentReadings);
+  return sent?.workspaceId === workspaceId && typeof sent.seenAt === "object" ? sent.seenAt : {};
 }
 
 const toCount = (value: number | null) =>

@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { type Served, serve } from "../../../adapters/http/serve.ts";
 import type { LimitReading } from "../../../core/metering/limits/stated-limit.ts";
+import { MAX_LIMIT_READINGS } from "../../../core/wire/limit-readings.ts";
 import { sendLimitReadings } from "../../../daemon/cloud/limit-sync.ts";
 import { type CloudRig, createRig, json, START } from "../../cloud/kit/cloud-rig.ts";
 import { describeOnEngines } from "../../cloud/kit/engines.ts";
 import { createMachine, type Machine, type ScriptedCloud, startScriptedCloud } from "./cloud.rig.ts";
 
 const PATH = "/v1/daemon/limits";
+const TAKEN = { status: 200, body: { stored: 1 } };
 
 const reading = (given: Partial<LimitReading> = {}) => ({
   isPoint: false,
@@ -74,10 +76,41 @@ describe("the sync of limit readings", () => {
     assert.deepEqual(outbox, [["limit_readings"], ["limit_readings"], ["limit_readings"]]);
   });
 
-  it("leaves an older cloud alone", async () => {
+  it("leaves an older cloud alone, and one that refuses the readings", async () => {
     await open({ preset: "full" });
-    cloud.script(PATH, { status: 404 });
-    assert.equal(await sendLimitReadings(machine.ports), "unsupported");
+    for (const status of [404, 413, 422]) {
+      cloud.script(PATH, { status });
+      assert.equal(await sendLimitReadings(machine.ports), "unsupported", String(status));
+    }
+  });
+
+  it("sends a reading that was seen after the clock was set back", async () => {
+    await open({ preset: "full" });
+    cloud.script(PATH, TAKEN, TAKEN);
+    assert.equal(await sendLimitReadings(machine.ports), "sent");
+    machine.store.limits.save([reading({ usedPpm: 630_000, seenAt: START - 3_600_000 })]);
+    assert.equal(await sendLimitReadings(machine.ports), "sent");
+    assert.equal(await sendLimitReadings(machine.ports), "nothing");
+  });
+
+  it("sends all readings of one instant if they are more than an upload may have", async () => {
+    await open({ preset: "full" });
+    const accounts = Array.from({ length: MAX_LIMIT_READINGS }, (_, at) => reading({ account: `b${at}` }));
+    machine.store.limits.save(accounts);
+    cloud.script(PATH, TAKEN, TAKEN);
+    for (const result of ["sent", "sent", "nothing"])
+      assert.equal(await sendLimitReadings(machine.ports), result);
+    const sent = cloud.to(PATH).flatMap(({ body }) => body.readings as { account: string }[]);
+    assert.equal(new Set(sent.map(({ account }) => account)).size, MAX_LIMIT_READINGS + 1);
+    assert.equal(sent.length, MAX_LIMIT_READINGS + 1);
+  });
+
+  it("sends everything again after an update from a version that stored one time for all", async () => {
+    await open({ preset: "full" });
+    machine.store.notes.write("limit_readings_sent", JSON.stringify({ workspaceId: "w1", seenAt: START }));
+    cloud.script(PATH, TAKEN);
+    assert.equal(await sendLimitReadings(machine.ports), "sent");
+    assert.equal(await sendLimitReadings(machine.ports), "nothing");
   });
 });
 
