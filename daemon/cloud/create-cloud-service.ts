@@ -26,6 +26,7 @@ import type {
   WhoamiResult,
 } from "./results.ts";
 import { readSnapshot } from "./snapshot.ts";
+import { createStoppablePorts, type StoppablePorts } from "./stoppable-ports.ts";
 import { createSupervisor } from "./supervise.ts";
 import { syncNow } from "./sync-now.ts";
 import { createCloudWorkers } from "./workers.ts";
@@ -39,6 +40,7 @@ const REVOKE_MS = 15_000;
 /** The state of a cloud service. */
 interface Service extends ControlledParts {
   readonly pairing: PairingService;
+  readonly stoppable: StoppablePorts;
   cancelCheck(): void;
 }
 
@@ -70,14 +72,16 @@ export function createCloudService(ports: CloudServicePorts): CloudService {
 function createService(ports: CloudServicePorts): Service {
   const workers = createCloudWorkers(ports);
   const { sync, uploader } = workers;
+  const stoppable = createStoppablePorts(ports);
   const service: Service = {
     ports,
     workers,
-    rates: createRatesWorker(ports),
-    ledger: createLedgerWatch(ports),
-    limits: createLimitSync(ports),
-    coverage: createCoverageSync(ports),
-    fleet: createFleetSync(ports),
+    stoppable,
+    rates: createRatesWorker(stoppable.ports),
+    ledger: createLedgerWatch(stoppable.ports),
+    limits: createLimitSync(stoppable.ports),
+    coverage: createCoverageSync(stoppable.ports),
+    fleet: createFleetSync(stoppable.ports),
     supervisors: {
       sync: createSupervisor(ports, { name: "sync", run: sync.run, stop: sync.stop }),
       bodies: createSupervisor(ports, { name: "bodies", run: uploader.run, stop: uploader.stop }),
@@ -87,6 +91,7 @@ function createService(ports: CloudServicePorts): Service {
         await sync.dispatch({ kind: "credentials_replaced" });
         // The new cloud may support what the last one refused, or may be the same cloud after a restore.
         service.coverage.enable(false);
+        service.limits.enable(false);
         service.ledger.enable(false);
         if (service.started) await applySettings(service);
       },
@@ -106,6 +111,7 @@ function createService(ports: CloudServicePorts): Service {
 async function start(service: Service): Promise<void> {
   if (service.started) return;
   service.started = true;
+  service.stoppable.restart();
   service.pairing.start();
   await checkSettings(service);
 }
@@ -119,6 +125,7 @@ async function stop(service: Service): Promise<void> {
   limits.stop();
   coverage.stop();
   fleet.stop();
+  service.stoppable.stop();
   pairing.stop();
   await Promise.all([supervisors.sync.stop(), supervisors.bodies.stop()]);
 }
