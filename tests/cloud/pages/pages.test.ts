@@ -298,8 +298,8 @@ describeOnOneEngine("the pages", (engine) => {
     const code = await startPairing("anns-laptop");
     for (const typed of [code, code.toLowerCase(), code.replace("-", " ")]) {
       const text = await (await get(`/connect?code=${encodeURIComponent(typed)}`)).text();
-      assert.match(text, /<dd>anns-laptop<\/dd>/);
-      assert.match(text, /<dd>linux<\/dd>/);
+      assert.match(text, /<dd><bdi>anns-laptop<\/bdi><\/dd>/);
+      assert.match(text, /<dd><bdi>linux<\/bdi><\/dd>/);
       assert.match(text, new RegExp(`<option value="${workspace.id}">`));
     }
     for (const typed of ["ZZZZ-ZZZZ", "nonsense"]) {
@@ -350,14 +350,14 @@ describeOnOneEngine("the pages", (engine) => {
     assert.match(asked, new RegExp(`<option value="${member.userId}">member`));
     const told = await (await get(`/connect?code=${code}`, as(member))).text();
     assert.doesNotMatch(told, /Who uses this machine/);
-    assert.match(told, /will belong to you, member/);
+    assert.match(told, /will belong to you, <bdi>member/);
     const decision = { code, workspace_id: home.id, decision: "approve", user_id: member.userId };
     const elsewhere = { ...decision, user_id: (await rig.personIn(home, "stranger")).userId };
     const refused = await post("/connect", elsewhere, as(admin));
     assert.equal(refused.status, 422);
     assert.match(await refused.text(), /not a member of the workspace you chose\. Nothing was approved/);
     const done = await (await post("/connect", decision, as(admin))).text();
-    assert.match(done, /belong to <strong>member/);
+    assert.match(done, /belong to <strong><bdi>member/);
   });
 
   it("show the hashed wording, require both ticks, and record the consent", async () => {
