@@ -13,7 +13,6 @@ import { openBody } from "../../cloud/store/body-cipher.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
 import type { CloudSchema } from "../../cloud/store/schema.ts";
 import { runWords } from "../cli/run-command.rig.ts";
-import { isOneEngineEnough } from "../cloud/kit/engines.ts";
 import { missingPostgres, type PostgresServer, startPostgres } from "../cloud/kit/postgres-server.ts";
 import { type CanaryRig, createCanaryRig, readToken } from "./canary.rig.ts";
 import {
@@ -140,7 +139,7 @@ describe("findCanaries()", () => {
 });
 
 const engines = [
-  ...(isOneEngineEnough() ? [] : [{ name: "the embedded database", missing: null, start: async () => null }]),
+  { name: "the embedded database", missing: null, start: async () => null },
   { name: "PostgreSQL 15", missing: missingPostgres(), start: () => startPostgres(true) },
 ] as const;
 

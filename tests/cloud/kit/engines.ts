@@ -68,7 +68,7 @@ export function describeOnEngines(
  * Whether what runs alike on both engines runs on PostgreSQL 15 alone: not where that is missing, on Deno, or if
  * `METER_PROPERTY_RUNS` is set, as in `npm run nightly`.
  */
-export const isOneEngineEnough = (): boolean =>
+const isOneEngineEnough = (): boolean =>
   process.env.METER_PROPERTY_RUNS === undefined && !("Deno" in globalThis) && missingPostgres() === null;
 
 /**
