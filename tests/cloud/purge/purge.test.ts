@@ -15,11 +15,12 @@ import { verifyWorkspaceLedgers } from "../../../cloud/ledger/verify-ledgers.ts"
 import { startPurgeJob } from "../../../cloud/purge/purge-job.ts";
 import { listDeletedSubject, listDue, runPurge } from "../../../cloud/purge/run-purge.ts";
 import { compactDatabase } from "../../../cloud/store/compact.ts";
+import { DELETED_WITH_WORKSPACE } from "../../../cloud/store/delete-and-blank.ts";
 import { leaveAllOrganisations } from "../../../cloud/store/deletions.ts";
 import { listErasureTasks } from "../../../cloud/store/erasures.ts";
 import { migrateCloud } from "../../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
-import { DELETED_WITH_WORKSPACE, findErased } from "../../../cloud/store/purge.ts";
+import { findErased } from "../../../cloud/store/purge.ts";
 import { PURGE_DELAY_MS } from "../../../core/privacy/deletion/soft-deletion.ts";
 import { HOUR_MS } from "../../../core/values/time.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
