@@ -93,7 +93,7 @@ function renderKey(call: PageCall, key: Key, person: string | undefined, machine
       : "The machine stops sending until it is connected again.";
   const revocation = html`<details id="revoke-${id}"><summary>Revoke<span class="hidden"> <bdi>${prefix}</bdi></span></summary><p class="hint">${consequence} This can't be undone.</p>
 ${renderActionForm(call, PATH, { action: "revoke", id }, renderRowButton("Revoke the key", prefix, "danger"))}</details>`;
-  return html`<tr><th scope="row" class="name"><code>${prefix}…</code><span class="sub">${owner}</span></th><td class="desk">${scope === "admin" ? "read and administer" : "send and read its own"}</td><td class="when desk">${renderTime(Date.parse(createdAt), call.place, true)}</td><td class="when">${usedAt === null ? html`<span class="quiet">never</span>` : renderTime(Date.parse(usedAt), call.place)}</td><td>${revocation}</td></tr>`;
+  return html`<tr><th scope="row" class="name"><code>${prefix}</code><span class="sub">${owner}</span></th><td class="desk">${scope === "admin" ? "read and administer" : "send and read its own"}</td><td class="when desk">${renderTime(Date.parse(createdAt), call.place, true)}</td><td class="when">${usedAt === null ? html`<span class="quiet">never</span>` : renderTime(Date.parse(usedAt), call.place)}</td><td>${revocation}</td></tr>`;
 }
 
 const renderCreation = (call: PageCall): Html =>

@@ -140,6 +140,7 @@ describeOnOneEngine("the pages of settings and keys", (engine) => {
     const page = await admin.read("/keys");
     assert.ok(!page.includes(token) && page.includes("<bdi>workspaceAdmin</bdi>"));
     const { items } = await settings("/keys");
+    for (const { prefix } of items) assert.ok(page.includes(`<code>${prefix}</code>`), prefix);
     const [{ id, last_used_at: usedAt }] = items.filter(({ scope }: { scope: string }) => scope === "admin");
     assert.notEqual(usedAt, null);
     assert.ok(page.includes(`datetime="${usedAt}"`));
