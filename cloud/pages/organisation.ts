@@ -59,8 +59,12 @@ export async function postOrganisation(env: PageEnv, context: Context<CloudEnv>)
   }
   const { status } = answer;
   if (status !== 404 && status !== 409 && status !== 422) return answer;
-  const message =
-    status === 422 ? "Enter a name of 1 to 100 characters, in one line." : await describeProblem(answer);
+  const isRole = form.value.get("action") === "role";
+  const message = await describeProblem(answer, {
+    wrong_shape: isRole
+      ? "The role must be owner, admin or member."
+      : "Enter a name of 1 to 100 characters, in one line.",
+  });
   return context.html(organisationPage(visitor.value, message), status);
 }
 

@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import { formatCount } from "../../core/values/text/format-count.ts";
 import { isUuid } from "../../core/values/uuid.ts";
+import { isStorableText } from "../../core/wire/characters.ts";
 import type { Members } from "../../core/wire/people.ts";
 import { workspacePrivacySchema } from "../../core/wire/privacy.ts";
 import type { Html } from "../../pages/html.ts";
@@ -49,6 +50,11 @@ export async function erasePromptsOnPage(call: PageCall, form: URLSearchParams):
     return await renderPrivacy(
       call,
       `The name of a project has at most ${MAX_PROJECT} characters. Nothing was erased.`,
+    );
+  if (!isStorableText(asked) || !isStorableText(project ?? ""))
+    return await renderPrivacy(
+      call,
+      "The person or the project has a character that can't be stored. Nothing was erased.",
     );
   if (!isAdmin && asked !== "" && asked !== person.userId) return problem("forbidden");
   const { parts } = env;

@@ -72,6 +72,11 @@ describeOnOneEngine("the pages of privacy, accounts and organisations", (engine)
     assert.equal((await admin.get("/privacy/erasures/x")).status, 404);
     const foreign = visit(await rig.addWorkspace(), person);
     assert.equal((await foreign.get(path)).status, 404);
+    for (const fields of [{ project: "apollo\0" }, { person: "ann\0" }]) {
+      const forged = await admin.post("/privacy", { action: "erase", ...fields, confirmed: "yes" });
+      assert.equal(forged.status, 422);
+      assert.match(await forged.text(), /a character that can(?:'|&#39;)t be stored\. Nothing was erased\./);
+    }
     const misspelt = await admin.post("/privacy", { action: "erase", project: "Hermes", confirmed: "yes" });
     assert.equal(misspelt.headers.get("location"), `/w/${workspace.id}/privacy?done=erase-none`);
     assert.match(await admin.read("/privacy?done=erase-none"), /so nothing was erased/);
@@ -233,7 +238,12 @@ describeOnOneEngine("the pages of privacy, accounts and organisations", (engine)
     assert.match(made.headers.get("location") ?? "", /^\/w\/[0-9a-f-]{36}\?done=workspace-created$/);
     const page = await (await open(path, admin)).text();
     assert.ok(page.includes(ESCAPED) && !page.includes(HOSTILE));
-    assert.equal((await send(path, { action: "workspace", name: "" }, admin)).status, 422);
+    const unnamed = await send(path, { action: "workspace", name: "" }, admin);
+    assert.equal(unnamed.status, 422);
+    assert.match(await unnamed.text(), /Enter a name of 1 to 100 characters/);
+    const unknown = await send(path, { action: "role", user: admin.userId, role: "king" }, owner);
+    assert.equal(unknown.status, 422);
+    assert.match(await unknown.text(), /The role must be owner, admin or member\./);
     assert.equal((await send(path, { action: "nothing" }, owner)).status, 422);
   });
 });
