@@ -66,6 +66,10 @@ const PROBLEMS = {
   wording_unknown: [422, "The wording hash matches no wording that was shown."],
   request_not_synced: [425, "The request's metadata has not arrived yet."],
   too_many_wrong_codes: [429, "Too many wrong codes; try again after the seconds in Retry-After."],
+  too_many_emails: [
+    429,
+    "The address has got the maximum number of emails from this workspace in a day; try again after the seconds in Retry-After.",
+  ],
   rate_limited: [429, "Too many requests; try again after the seconds in Retry-After."],
   internal: [500, "The cloud could not process the request."],
   unavailable: [503, "The cloud is temporarily unavailable."],

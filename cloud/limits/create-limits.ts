@@ -1,4 +1,5 @@
 import type { CloudConfig } from "../config.ts";
+import { createEmailLimit, type EmailLimit } from "./email-limit.ts";
 import { type LimitStates, statesOf } from "./limit-states.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limiter.ts";
 import { createSignInThrottle, type SignInThrottle } from "./sign-in-throttle.ts";
@@ -10,6 +11,8 @@ export interface CloudLimits extends Readonly<Record<keyof CloudConfig["rateLimi
   readonly wrongPasswords: SignInThrottle;
   /** Wrong pairing codes, by person and by address. */
   readonly wrongCodes: WrongCodeLock;
+  /** Emails with an invitation, by workspace and address. */
+  readonly invitationEmails: EmailLimit;
 }
 
 /** Creates the limits. `shared` is the state that several processes share; null if it is in memory. */
@@ -27,5 +30,6 @@ export function createLimits(
     pollPerAddress: limiter("pollPerAddress"),
     wrongPasswords: createSignInThrottle(shared === null ? undefined : statesOf("wrongPasswords", shared)),
     wrongCodes: createWrongCodeLock(shared === null ? undefined : statesOf("wrongCodes", shared)),
+    invitationEmails: createEmailLimit(shared === null ? undefined : statesOf("invitationEmails", shared)),
   };
 }

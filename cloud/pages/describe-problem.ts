@@ -6,6 +6,7 @@ export type ProblemMessages = Readonly<Record<string, string>>;
 /** Messages for problems whose API title mentions headers. */
 const COMMON_MESSAGES: ProblemMessages = {
   rate_limited: "Too many attempts.",
+  too_many_emails: "The address has got the maximum number of emails from this workspace in a day.",
   too_many_wrong_codes: "Too many wrong codes.",
 };
 

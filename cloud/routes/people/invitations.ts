@@ -26,6 +26,8 @@ export const invitationHandlers = {
   /** Invites a new person, or one who was removed. The answer is the same whether or not the address has an account. */
   "POST /v1/workspaces/:ws/invitations": async ({ parts, actor, workspace, body, answer }) => {
     const { workspaceId, name } = workspace;
+    const refusal = await limitEmails(parts, workspaceId, body.email);
+    if (refusal !== null) return refusal;
     const { token, hash } = mintToken("invite", workspaceId, parts.randomBytes, parts.sha256);
     const invitation = await addInvitation(
       parts.db,
@@ -41,10 +43,14 @@ export const invitationHandlers = {
   "POST /v1/workspaces/:ws/invitations/:id/resend": async ({ parts, actor, workspace, params, answer }) => {
     const { workspaceId, name } = workspace;
     const change = { userId: actor.userId, now: parts.clock.now() };
+    const pending = await listInvitations(parts.db, workspaceId, change.now);
+    const found = pending.find(({ invitationId }) => invitationId === params.id.toLowerCase());
+    if (found === undefined) return problem("not_found");
+    const refusal = await limitEmails(parts, workspaceId, found.email);
+    if (refusal !== null) return refusal;
     const { token, hash } = mintToken("invite", workspaceId, parts.randomBytes, parts.sha256);
-    const invitation =
-      isUuid(params.id) && (await renewInvitation(parts.db, workspaceId, params.id, hash, change));
-    if (!invitation) return problem("not_found");
+    const invitation = await renewInvitation(parts.db, workspaceId, found.invitationId, hash, change);
+    if (invitation === null) return problem("not_found");
     return answer(200, await sendInvitation(parts, invitation, name, token));
   },
 
@@ -64,6 +70,15 @@ export const invitationHandlers = {
     return workspace === null ? problem("invitation_unknown") : answer(200, toWorkspaceSummary(workspace));
   },
 } satisfies Partial<ApiHandlers>;
+
+/** Counts an email to an address of a workspace; a refusal if it got too many. */
+async function limitEmails(parts: CloudParts, workspaceId: string, email: string): Promise<Response | null> {
+  const retryAfterSeconds = await parts.limits.invitationEmails.take(
+    `${workspaceId} ${email}`,
+    parts.clock.now(),
+  );
+  return retryAfterSeconds === null ? null : problem("too_many_emails", { retryAfterSeconds });
+}
 
 /** Emails the link and returns the answer with it. If the email fails, the invitation stays valid: the admin has the link too. */
 async function sendInvitation(

@@ -154,6 +154,32 @@ describeOnOneEngine("members", (engine) => {
     );
   });
 
+  it("get at most ten emails with invitations to a workspace in a day, by any route", async () => {
+    const { workspace, admin, newcomer } = await setUp();
+    const path = `/v1/workspaces/${workspace.id}/invitations`;
+    const mails = rig.mails.length;
+    const send = (email: string) => rig.call("POST", path, admin.token, { email });
+    for (let turn = 0; turn < 5; turn += 1) {
+      const { id } = await json(send(newcomer.email));
+      assert.equal((await rig.call("POST", `${path}/${id}/resend`, admin.token)).status, 200);
+    }
+    const [{ id }] = (await json(rig.call("GET", path, admin.token))).items;
+    for (const refused of [
+      await send(newcomer.email),
+      await send(newcomer.email.toUpperCase()),
+      await rig.call("POST", `${path}/${id}/resend`, admin.token),
+    ]) {
+      assert.deepEqual([refused.status, refused.headers.get("retry-after")], [429, "86400"]);
+      assert.equal((await json(refused)).code, "too_many_emails");
+    }
+    assert.equal(rig.mails.length - mails, 10);
+    assert.equal((await send("somebody@example.com")).status, 201);
+    const other = await setUp();
+    await invite(rig, other.workspace, other.admin, newcomer.email);
+    rig.clock.advance(DAY_MS);
+    assert.equal((await rig.call("POST", `${path}/${id}/resend`, admin.token)).status, 200);
+  });
+
   it("do not learn from the answer to an invitation who has an account", async () => {
     const { workspace, admin, newcomer } = await setUp();
     const path = `/v1/workspaces/${workspace.id}/invitations`;
