@@ -340,7 +340,7 @@ function renderKind(
   return html`<details id="gap-${kind}" open><summary>${title}</summary>
     ${advice === null ? "" : html`<p class="quiet">${advice.meaning} ${advice.fix}${advice.command === null ? "" : html` <code>${advice.command}</code>`}</p>`}
     <div class="scroll"><table class="gaps" aria-label="${title}">
-      <thead><tr><th scope="col">${rows.some(({ machine }) => machine !== undefined) ? "Machine" : "Call"}</th><th scope="col" class="num">Count</th><th scope="col" class="num desk">Last seen</th></tr></thead>
+      <thead><tr><th scope="col">${rows.some(({ machine }) => machine !== undefined) ? "Machine" : "Call"}</th><th scope="col" class="num">Count</th><th scope="col" class="num desk">Last seen after</th></tr></thead>
       <tbody>${rows.slice(0, MAX_ROWS).map((row) => renderGap(row, clock))}</tbody>
     </table></div>${renderRest(all, restCommand)}</details>`;
 }
