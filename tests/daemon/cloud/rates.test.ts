@@ -3,6 +3,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
+import { createCloudService } from "../../../daemon/cloud/create-cloud-service.ts";
 import { nextPullAt, readPullHistory } from "../../../daemon/cloud/pull-state.ts";
 import { createCertificateAuthority } from "../../simulation/certificate-authority.ts";
 import { createMachine, type Machine, TOKEN, until } from "./cloud.rig.ts";
@@ -72,12 +73,12 @@ describe("the pull of rates", () => {
 
   it("gets rates from the cloud with the token, and not again while nothing has changed", async () => {
     let changed = 0;
-    Object.assign(machine.ports, { ratesChanged: () => (changed += 1) });
-    const { kind } = await machine.service.refreshRates();
+    const service = createCloudService({ ...machine.ports, ratesChanged: () => (changed += 1) });
+    const { kind } = await service.refreshRates();
     assert.equal(kind, "updated");
     const [row] = machine.store.rates.read();
     assert.deepEqual([row?.source, row?.provenanceDate, row?.rates.input], ["auto", "2026-11-21", 1_000_000]);
-    assert.deepEqual(await machine.service.refreshRates(), { kind: "not_modified", from: "cloud" });
+    assert.deepEqual(await service.refreshRates(), { kind: "not_modified", from: "cloud" });
     assert.deepEqual(asked, [
       { path: "/v1/pricing/rates", authorization: `Bearer ${TOKEN}`, etag: undefined },
       { path: "/v1/pricing/rates", authorization: `Bearer ${TOKEN}`, etag: '"one"' },
@@ -184,22 +185,27 @@ describe("the pull of rates", () => {
     machine.config.pricing = { auto_pull: true };
     const { settings } = machine.ports;
     let isBroken = false;
-    Object.assign(machine.ports, {
+    const service = createCloudService({
+      ...machine.ports,
       settings: () => (isBroken ? Promise.reject(new Error("no TOML")) : settings()),
       ratesChanged: () => {
         isBroken = true;
       },
     });
-    await machine.service.start();
-    clock.advance(1);
-    await until("the first pull", () => isBroken);
-    await until("the next look", () => clock.nextTimerMs() !== null);
-    isBroken = false;
-    // Only the worker's own timer runs; the log shows what it did.
-    await until("the second pull", () => {
-      clock.advance(HOUR);
-      return pulls() === 2;
-    });
+    try {
+      await service.start();
+      clock.advance(1);
+      await until("the first pull", () => isBroken);
+      await until("the next look", () => clock.nextTimerMs() !== null);
+      isBroken = false;
+      // Only the worker's own timer runs; the log shows what it did.
+      await until("the second pull", () => {
+        clock.advance(HOUR);
+        return pulls() === 2;
+      });
+    } finally {
+      await service.stop();
+    }
   });
 
   it("pulls at its interval while auto_pull is on, at least an hour apart, and an hour after a failure", async () => {
