@@ -21,6 +21,7 @@ import { listErasureTasks } from "../../../cloud/store/erasures.ts";
 import { migrateCloud } from "../../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
 import { findErased } from "../../../cloud/store/purge.ts";
+import { RESUME_AFTER_MS } from "../../../cloud/store/tasks.ts";
 import { PURGE_DELAY_MS } from "../../../core/privacy/deletion/soft-deletion.ts";
 import { HOUR_MS } from "../../../core/values/time.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
@@ -508,7 +509,7 @@ async function runJob(rig: CloudRig, db: CloudDatabase): Promise<void> {
     await compactDatabase(db);
     compacted();
   });
-  pass(rig, 60_000);
+  pass(rig, RESUME_AFTER_MS);
   await isCompacted;
   await job.stop();
 }
