@@ -68,7 +68,7 @@ const PROBLEMS = {
   too_many_wrong_codes: [429, "Too many wrong codes; try again after the seconds in Retry-After."],
   too_many_emails: [
     429,
-    "The address has got the maximum number of emails from this workspace in a day; try again after the seconds in Retry-After.",
+    "The address has received the maximum number of emails from this workspace in a day; try again after the seconds in Retry-After.",
   ],
   rate_limited: [429, "Too many requests; try again after the seconds in Retry-After."],
   internal: [500, "The cloud could not process the request."],

@@ -1,3 +1,4 @@
+import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import { PROBLEM_MEDIA_TYPE } from "../../core/wire/problem-details.ts";
 
 /** A page's messages by problem code, shown in place of the API's title. */
@@ -6,7 +7,7 @@ export type ProblemMessages = Readonly<Record<string, string>>;
 /** Messages for problems whose API title mentions headers. */
 const COMMON_MESSAGES: ProblemMessages = {
   rate_limited: "Too many attempts.",
-  too_many_emails: "The address has got the maximum number of emails from this workspace in a day.",
+  too_many_emails: "The address has received the maximum number of emails from this workspace in a day.",
   too_many_wrong_codes: "Too many wrong codes.",
 };
 
@@ -21,6 +22,7 @@ export async function describeProblem(refusal: Response, messages: ProblemMessag
 }
 
 function formatWait(seconds: number): string {
-  if (seconds === 1) return "1 second";
-  return seconds <= 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+  if (seconds <= 90) return formatQuantity(seconds, "second");
+  const minutes = Math.ceil(seconds / 60);
+  return minutes <= 90 ? formatQuantity(minutes, "minute") : formatQuantity(Math.ceil(minutes / 60), "hour");
 }
