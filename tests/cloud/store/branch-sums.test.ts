@@ -248,7 +248,7 @@ describeOnEngines("the sums by branch and by model", (engine) => {
           if (each.kind === "erase")
             await inScope(
               rig.db,
-              { workspaceId: workspace.id },
+              { workspaceId: workspace.id, readsThenWrites: true },
               (trx) => blankRequests(trx, workspace.id, sql`request_id = ${ids[each.id]}::uuid`),
               "meter_purge",
             );
