@@ -109,7 +109,8 @@ describe("a prepared statement", () => {
       assert.deepEqual(rowsOf(select.all([])), [{ id: 1, name: "a", data: null }]);
       connection.execute("ALTER TABLE item ADD COLUMN size INTEGER DEFAULT 9007199254740993");
       const row = { id: 1, name: "a", data: null, size: 9007199254740993n };
-      for (const rows of [select.all([]), [select.get([])], [...select.iterate([])]])
+      // Deno's first `all()` after the change would still have the former columns.
+      for (const rows of [[select.get([])], select.all([]), [...select.iterate([])]])
         assert.deepEqual(rowsOf(rows), [row]);
     }));
 
