@@ -139,7 +139,7 @@ export function describeOnPostgres(
 export const CITUS_URL: string | null = process.env.METER_TEST_CITUS_URL ?? null;
 
 /** The node that the suites connect to, as `host:port`; null for the coordinator. */
-const CITUS_NODE: string | null = process.env.METER_TEST_CITUS_NODE ?? null;
+export const CITUS_NODE: string | null = process.env.METER_TEST_CITUS_NODE ?? null;
 
 function toNode(url: string): string {
   const node = new URL(url);
