@@ -3,6 +3,7 @@ import { HOUR_MS, type Millis } from "../../core/values/time.ts";
 import type { CoverageUpload } from "../../core/wire/coverage.ts";
 import { formatInstant, parseInstant } from "../../core/wire/instant.ts";
 import { sumDaysOf } from "./coverage-days.ts";
+import { toJson } from "./json-value.ts";
 import type { AuthenticatedKey } from "./keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
@@ -75,7 +76,7 @@ async function saveHours(
         metered,
         // Never below `metered`, whatever the machine sent.
         seen: Math.max(metered, seen),
-        counts: sql<unknown>`${JSON.stringify(Object.fromEntries(counts.map(({ kind, count }) => [kind, count])))}::text::jsonb`,
+        counts: toJson(Object.fromEntries(counts.map(({ kind, count }) => [kind, count]))),
       })),
     )
     .onConflict((conflict) =>

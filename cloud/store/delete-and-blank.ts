@@ -78,12 +78,9 @@ export async function blankViews(
   now: Millis,
 ): Promise<number> {
   const matches = sql`workspace_id = ${workspaceId}::uuid and erased_at is null and ${condition}`;
-  const { numAffectedRows } = await sql`update prompt_views
-    set reason = '', consent_grant_id = null, content_salt = null, client_ip = null, user_agent = null, request_sha256 = null, response_sha256 = null,
-      erased_at = ${now}::timestamptz
-    where ${matches}`.execute(trx);
-  await expectNoneIn(trx, "prompt_views", matches);
-  return Number(numAffectedRows ?? 0);
+  const blanks = sql`reason = '', consent_grant_id = null, content_salt = null, client_ip = null, user_agent = null, request_sha256 = null,
+      response_sha256 = null, erased_at = ${now}::timestamptz`;
+  return await blankRows(trx, "prompt_views", blanks, matches);
 }
 
 /** Blanks the details of audit events: addresses, host names, names of workspaces. The chain still verifies. */
@@ -95,11 +92,21 @@ export async function blankEvents(
 ): Promise<number> {
   const matches = sql`workspace_id = ${workspaceId}::uuid and erased_at is null and details <> '{}'::jsonb
       and ${condition}`;
-  const { numAffectedRows } = await sql`update audit_events
-    set details = '{}'::jsonb, content_salt = null, erased_at = ${now}::timestamptz where ${matches}`.execute(
+  const blanks = sql`details = '{}'::jsonb, content_salt = null, erased_at = ${now}::timestamptz`;
+  return await blankRows(trx, "audit_events", blanks, matches);
+}
+
+/** Blanks columns of all rows that match, which then no longer do. Returns how many there were. */
+export async function blankRows(
+  trx: Transaction<CloudSchema>,
+  table: "prompt_views" | "audit_events" | "machines",
+  blanks: RawBuilder<unknown>,
+  matches: RawBuilder<unknown>,
+): Promise<number> {
+  const { numAffectedRows } = await sql`update ${sql.table(table)} set ${blanks} where ${matches}`.execute(
     trx,
   );
-  await expectNoneIn(trx, "audit_events", matches);
+  await expectNoneIn(trx, table, matches);
   return Number(numAffectedRows ?? 0);
 }
 

@@ -1,5 +1,6 @@
-import { sql, type Transaction } from "kysely";
+import type { Transaction } from "kysely";
 import { updateOne } from "./affected-rows.ts";
+import { toJson } from "./json-value.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 import { inScope } from "./transaction.ts";
@@ -24,9 +25,6 @@ export function addErased(counts: readonly ErasedRows[]): ErasedRows {
     if (rows > 0) sums[kind] = (sums[kind] ?? 0) + rows;
   return sums;
 }
-
-/** SQL for a value of a `jsonb` column. */
-export const toJson = (value: unknown) => sql`${JSON.stringify(value)}::text::jsonb`;
 
 /** Counts what a step erased of a subject in a workspace. The step's transaction has locked the workspace's row. */
 export async function countErased(

@@ -4,6 +4,7 @@ import type { Sha256 } from "../../core/values/hash.ts";
 import { encodeHex } from "../../core/values/hash-text.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { LimitDecision, LimitStates } from "../limits/limit-states.ts";
+import { toJson } from "./json-value.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { inScope } from "./transaction.ts";
 
@@ -44,7 +45,7 @@ export function createSharedStates(db: CloudDatabase, sha256: Sha256): LimitStat
           if (states === null) break;
           await trx
             .updateTable("limit_states")
-            .set({ state: sql`${JSON.stringify(states[at])}::text::jsonb`, expires_at: Math.ceil(expiresAt) })
+            .set({ state: toJson(states[at]), expires_at: Math.ceil(expiresAt) })
             .where("client_hash", "=", hash)
             .execute();
         }

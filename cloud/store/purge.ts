@@ -5,6 +5,7 @@ import {
   BATCH_ROWS,
   blankEvents,
   blankRequests,
+  blankRows,
   blankSeals,
   blankViews,
   DELETED_WITH_WORKSPACE,
@@ -12,7 +13,8 @@ import {
   expectNoneIn,
 } from "./delete-and-blank.ts";
 import { workspacesOfMember } from "./directory.ts";
-import { addErased, countErased, type ErasedRows, kindOf, toJson } from "./erased-rows.ts";
+import { addErased, countErased, type ErasedRows, kindOf } from "./erased-rows.ts";
+import { toJson } from "./json-value.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 import { enterOrganisation, inScope, type TenantScope } from "./transaction.ts";
@@ -345,11 +347,12 @@ async function purgePlace(
   );
   const own = sql`${inWorkspace} and user_id = ${userId}`;
   const described = sql`${own} and (hostname <> '' or label is not null or fingerprint is not null)`;
-  const { numAffectedRows: machines } =
-    await sql`update machines set hostname = '', label = null, fingerprint = null where ${described}`.execute(
-      trx,
-    );
-  await expectNoneIn(trx, "machines", described);
+  const machines = await blankRows(
+    trx,
+    "machines",
+    sql`hostname = '', label = null, fingerprint = null`,
+    described,
+  );
   const deleted = [
     ["limit_readings", sql`${inWorkspace} and (user_id = ${userId} or machine_id in (${ownMachines}))`],
     ["coverage_hours", sql`${inWorkspace} and machine_id in (${ownMachines})`],
@@ -367,7 +370,7 @@ async function purgePlace(
     erased[kindOf(table)] = Number(numAffectedRows);
     await expectNoneIn(trx, table, condition);
   }
-  return { ...erased, machines: Number(machines), prompt_views: views, audit_events: events };
+  return { ...erased, machines, prompt_views: views, audit_events: events };
 }
 
 /** Finishes erasing an account after all its workspaces: deletes what belongs to no workspace. */

@@ -1,6 +1,7 @@
 import { sql, type Transaction } from "kysely";
 import type { Millis } from "../../core/values/time.ts";
 import type { Change } from "./audit-events.ts";
+import { toJson } from "./json-value.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema, OrganisationRole } from "./schema.ts";
 import { inScope } from "./transaction.ts";
@@ -74,7 +75,7 @@ export async function addTask<K extends TaskKind>(
   details: TaskDetails[K],
   dueAt: Millis,
 ): Promise<Task<K>> {
-  const [text, due_at] = [sql`${JSON.stringify(details)}::text::jsonb`, sql`${dueAt}::timestamptz`];
+  const [text, due_at] = [toJson(details), sql`${dueAt}::timestamptz`];
   // Not `excluded`, which needs the right to read the details.
   await sql`insert into tasks (kind, task_id, details, due_at) values (${kind}, ${taskId}::uuid, ${text}, ${due_at})
     on conflict (kind, task_id) do update set details = ${text}, due_at = ${due_at}`.execute(trx);
