@@ -1,10 +1,8 @@
-import type { Millis } from "../../core/values/time.ts";
+import { DAY_MS, type Millis } from "../../core/values/time.ts";
 import { createMemoryStates, type LimitStates } from "./limit-states.ts";
 
 /** Most emails of one kind to one address in a day. Decision: enough to correct mistakes, too few to flood a mailbox. */
 export const MAX_EMAILS = 10;
-
-const DAY_MS = 86_400_000;
 
 /** Limits the emails to one address. */
 export interface EmailLimit {

@@ -368,9 +368,9 @@ function refuseAtStart(
   route: MeteredRoute,
   answer: (answer: GateAnswer) => void,
 ): boolean {
+  const id = callId(question.connection, question.request);
   const start = readStart(state, question, head, route);
-  if (start === null || state.deciding.get(callId(question.connection, question.request))?.isSent === true)
-    return false;
+  if (start === null || state.deciding.get(id)?.isSent === true) return false;
   const call = {
     ...{ question, turn: readTurn(question, route), head, route, answer },
     attribution: attributionOf(state, question),
@@ -379,7 +379,7 @@ function refuseAtStart(
   const facts = { ...start, ...caller };
   const decision = state.budgets.decide({ facts, bound: undefined, isFinal: false });
   if (decision.kind !== "refuse") return false;
-  rememberDecision(state, { id: callId(question.connection, question.request), facts, isCounted: false });
+  rememberDecision(state, { id, facts, isCounted: false });
   refuse(state, call, facts, decision, program);
   return true;
 }
