@@ -177,14 +177,17 @@ async function readSecrets(
   return found;
 }
 
-/** Reads a secret from its variable, or from the file that `<variable>_FILE` names. Secrets never appear in messages. */
+/**
+ * Reads a secret from its variable, or from the file that `<variable>_FILE` names. White space around it is removed: a variable made of a
+ * file, as Kubernetes makes it, ends in the file's line break. Secrets never appear in messages.
+ */
 async function readSecret(name: string, env: Environment, problems: string[]): Promise<string | null> {
   const [value, path] = [env[name], env[`${name}_FILE`]];
   if (value !== undefined && path !== undefined) {
     problems.push(`${name} and ${name}_FILE are both set. Unset one of them.`);
     return null;
   }
-  if (path === undefined) return value === undefined || value === "" ? null : value;
+  if (path === undefined) return value?.trim() || null;
   const file = await readSmallFile(path, { maxBytes: MAX_SECRET_BYTES });
   if (file.ok) return file.text.trim();
   problems.push(`${name}_FILE: ${describeUnreadable(path, file.reason)}`);

@@ -75,6 +75,14 @@ describe("readCloudConfig()", () => {
     );
   });
 
+  it("removes the line break at the end of a secret in a variable", async () => {
+    const secret = "s".repeat(32);
+    const config = await readCloudConfig(
+      env({ METER_CLOUD_AUTH_SECRET: `${secret}\n`, METER_CLOUD_METRICS_TOKEN: `${secret}\n` }),
+    );
+    assert.deepEqual([config.authSecret, config.metricsToken], [secret, secret]);
+  });
+
   it("reads the mail server with its sender", async () => {
     const smtp = "smtp://meter:hush@mail.example.com";
     const config = await readCloudConfig(
