@@ -128,8 +128,10 @@ export async function removeMember(
   userId: string,
   change: Change,
 ): Promise<boolean> {
-  return await inScope(db, { workspaceId }, async (trx) => {
-    if (!(await endMembership(trx, workspaceId, userId, change.now))) return false;
+  return await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
+    // Owners and admins of the organisation who are no members here keep their keys and invitations.
+    if ((await lockMembership(trx, workspaceId, userId)) === null) return false;
+    await endMembership(trx, workspaceId, userId, change.now);
     await addAuditEvent(trx, workspaceId, "member_removed", change, { user_id: userId });
     return true;
   });

@@ -223,6 +223,16 @@ describeOnOneEngine("members", (engine) => {
     assert.deepEqual([back.role, back.via, back.name], ["member", "workspace", "New"]);
   });
 
+  it("keep their keys and invitations when somebody who is no member of the workspace cannot be removed", async () => {
+    const { workspace, admin, newcomer, members } = await setUp();
+    const owner = await rig.personIn(workspace, "organisationOwner");
+    const key = await rig.addKey(workspace, { scope: "admin", userId: owner.userId });
+    const token = await invite(rig, workspace, owner, newcomer.email);
+    assert.equal((await rig.call("DELETE", `${members}/${owner.userId}`, admin.token)).status, 404);
+    assert.equal((await rig.call("GET", "/v1/me", key)).status, 200);
+    assert.equal((await accept(rig, token, newcomer.token)).status, 200);
+  });
+
   it("keep the higher role when an admin accepts an invitation as a member", async () => {
     const { workspace, admin, newcomer, members } = await setUp();
     await accept(rig, await invite(rig, workspace, admin, newcomer.email, "admin"), newcomer.token);
