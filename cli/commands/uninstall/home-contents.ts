@@ -13,7 +13,13 @@ type Kind = "installation" | "data" | "logs";
 /** The files that meter creates in its home, by name. Files that match nothing here are not ours and are kept. */
 const ownFiles: readonly (readonly [Kind, RegExp])[] = [
   // The authority's key is deleted together with the trust in it. `.tmp`: left by a process killed before the rename.
-  ["installation", /^(ca|daemon\.json|relay\.json|loopback-token|proxy-password|installed\.json)$/],
+  [
+    "installation",
+    /^(ca|daemon\.(json|starting)|relay\.json|loopback-token|proxy-password|installed\.json)$/,
+  ],
+  ["installation", /^(node-preload\.cjs|wgetrc)$/],
+  // Left by an import that was killed.
+  ["installation", /^import$/],
   ["installation", /^(daemon|config|outbox)\.lock(-wal|-shm|-journal)?$/],
   ["installation", /^compile-cache$/],
   ["installation", /^[a-z.-]+\.[0-9a-f]{12}\.tmp$/],
@@ -24,10 +30,16 @@ const ownFiles: readonly (readonly [Kind, RegExp])[] = [
 
 const ownLogs = /^(daemon(\.\d+)?|start)\.log(\.\d+)?$/;
 const ownOutbox = /^outbox-\d{6,}\.jsonl$/;
+const ownImport = /^copy\.db(-wal|-shm|-journal)?$/;
 const ownCa = /^(ca\.pem|key\.pem|bundle-[0-9a-f]{12}\.pem|\.(key|ca)-\d+-\d+)$/;
 
 /** Folders of the home in which only files created by meter are deleted. */
-const folders: Readonly<Record<string, RegExp>> = { ca: ownCa, logs: ownLogs, outbox: ownOutbox };
+const folders: Readonly<Record<string, RegExp>> = {
+  ca: ownCa,
+  import: ownImport,
+  logs: ownLogs,
+  outbox: ownOutbox,
+};
 
 function namesIn(folder: string): string[] {
   try {

@@ -17,7 +17,8 @@ const installation = [
   ],
   ...["daemon.lock-shm", "config.lock", "config.lock-wal", "outbox.lock", "loopback-token", "installed.json"],
   "proxy-password",
-  ...["daemon.json.0123456789ab.tmp", "relay.json"],
+  ...["daemon.json.0123456789ab.tmp", "daemon.starting", "relay.json", "node-preload.cjs", "wgetrc"],
+  ...["import/copy.db", "import/copy.db-wal", "import/copy.db-shm"],
   "compile-cache/v24.21.0-x64-964aae3f-0/17f92957",
 ];
 const data = [
