@@ -121,19 +121,22 @@ function createInserter(
     });
 }
 
-/** Adds to the rollups. If they can't be added to, they are discarded: no record is lost for them. */
+/**
+ * Adds to the rollups. If they can't be added to, they are discarded: no record is lost for them. After any other error the caller
+ * rolls back, and SQLite may have rolled back already: then the savepoint is gone.
+ */
 function addOrDiscard(capture: SqliteConnection, tail: RollupTail): number {
   capture.prepare("SAVEPOINT rollups").run([]);
+  let missing = 0;
   try {
-    return addToRollups(capture, tail);
+    missing = addToRollups(capture, tail);
   } catch (error) {
     if (!(error instanceof StoreError) || !PERMANENT_REASONS.includes(error.reason)) throw error;
     capture.prepare("ROLLBACK TO rollups").run([]);
     discardRollups(capture);
-    return 0;
-  } finally {
-    capture.prepare("RELEASE rollups").run([]);
   }
+  capture.prepare("RELEASE rollups").run([]);
+  return missing;
 }
 
 function createStore(

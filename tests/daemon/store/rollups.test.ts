@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { SqliteConnection, SqliteOptions } from "../../../core/ports/sqlite.ts";
+import { type SqliteConnection, type SqliteOptions, StoreError } from "../../../core/ports/sqlite.ts";
 import { isUnpriced } from "../../../core/pricing/unpriced.ts";
 import { parseRequestQuery } from "../../../core/pricing/view/request-query.ts";
 import { effectiveBilling } from "../../../core/values/billing.ts";
@@ -594,6 +594,33 @@ describe("rollups", () => {
       for (let n = 0; n < 5; n += 1) insert();
       const [total] = await store.reports.read({ ...everything, by: "total" });
       assert.equal(total?.requests, 10);
+      store.close();
+    }));
+
+  it("don't hide why the disk refused a batch", () =>
+    inNewFolder(async (folder) => {
+      let isFull = false;
+      const open = async (path: string, options?: SqliteOptions) => {
+        const connection = await opener.open(path, options);
+        const prepare = <Row>(sql: string) => {
+          if (isFull && sql.startsWith("INSERT INTO usage_slots")) {
+            // As SQLite does by itself at some of these errors.
+            connection.execute("ROLLBACK");
+            throw new StoreError("disk_full", "planned");
+          }
+          return connection.prepare<Row>(sql);
+        };
+        return { ...connection, prepare };
+      };
+      const store = await openStore({ ...opener, open }, join(folder, "meter.db"), { rollupTail });
+      const insert = () => store.insertBatch({ records: [sampleRecord()], bodies: [], coverage: [] });
+      while (store.rollups.buildSome(later));
+      for (let n = 0; n < 2; n += 1) insert();
+      isFull = true;
+      assert.throws(insert, { reason: "disk_full" });
+      isFull = false;
+      insert();
+      assert.equal(readAll(store).length, 3);
       store.close();
     }));
 
