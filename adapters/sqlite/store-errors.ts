@@ -4,11 +4,13 @@ import { StoreError, type StoreErrorReason } from "../../core/ports/sqlite.ts";
 const reasons: Record<number, StoreErrorReason> = {
   5: "busy",
   6: "busy",
+  7: "out_of_memory",
   8: "read_only",
   10: "io",
   11: "corrupt",
   13: "disk_full",
   14: "cannot_open",
+  15: "busy",
   18: "invalid_value",
   19: "constraint",
   20: "invalid_value",
@@ -20,6 +22,8 @@ const reasons: Record<number, StoreErrorReason> = {
 const messages: readonly (readonly [text: string, reason: StoreErrorReason])[] = [
   ["database is locked", "busy"],
   ["database table is locked", "busy"],
+  ["locking protocol", "busy"],
+  ["out of memory", "out_of_memory"],
   ["readonly database", "read_only"],
   ["disk I/O error", "io"],
   ["malformed", "corrupt"],

@@ -108,6 +108,7 @@ export type StoreErrorReason =
   | "disk_full"
   /** The disk could not be read or written. */
   | "io"
+  | "out_of_memory"
   | "corrupt"
   | "read_only"
   /** The file does not exist, and was opened read-only. */

@@ -328,6 +328,8 @@ describe("errors", () => {
   it("are derived from SQLite's message if the driver has no code, as in Deno's exec()", () => {
     const cases: [string, StoreErrorReason][] = [
       ["database is locked", "busy"],
+      ["locking protocol", "busy"],
+      ["out of memory", "out_of_memory"],
       ["attempt to write a readonly database", "read_only"],
       ["disk I/O error", "io"],
       ["database disk image is malformed", "corrupt"],
@@ -341,6 +343,9 @@ describe("errors", () => {
     assert.equal(toStoreError(Object.assign(new Error("x"), { errcode: 266 })).reason, "io");
     assert.equal(toStoreError(Object.assign(new Error("x"), { errcode: 8458 })).reason, "corrupt");
     assert.equal(toStoreError(Object.assign(new Error("x"), { errno: 5 })).reason, "busy");
+    // A retry can help, so no record may be refused for these.
+    assert.equal(toStoreError(Object.assign(new Error("x"), { errcode: 7 })).reason, "out_of_memory");
+    assert.equal(toStoreError(Object.assign(new Error("x"), { errcode: 15 })).reason, "busy");
     assert.equal(
       toStoreError(Object.assign(new Error("unsupported file format"), { errcode: 1 })).reason,
       "corrupt",

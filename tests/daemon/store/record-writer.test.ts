@@ -155,7 +155,15 @@ describe("createRecordWriter()", () => {
     assert.equal(bench.turns.length, 0);
   });
 
-  for (const reason of ["busy", "disk_full", "io", "read_only", "corrupt", "cannot_open"] as const) {
+  for (const reason of [
+    "busy",
+    "disk_full",
+    "io",
+    "out_of_memory",
+    "read_only",
+    "corrupt",
+    "cannot_open",
+  ] as const) {
     it(`keeps everything on ${reason}, retries after growing delays, and recovers`, () =>
       withStore((store) => {
         const bench = createBench(store);
