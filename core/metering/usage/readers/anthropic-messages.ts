@@ -50,8 +50,8 @@ export const anthropicMessages = defineApiReader({
 interface MessagesState {
   model: string | null;
   id: string | null;
-  /** The members of all usage objects, later ones over earlier ones. */
-  usage: Record<string, unknown> | null;
+  /** The members of all usage objects, later ones over earlier ones; null without a usage object. */
+  usage: Map<string, unknown> | null;
   costPicoUsd: bigint | null;
   wholeSeen: boolean;
   deltaSeen: boolean;
@@ -82,7 +82,8 @@ function readMessage(state: MessagesState, provider: string, message: PickedMemb
   const text = started ?? message.text("usage");
   const stated = parseJson(text);
   if (!isObject(stated)) return;
-  state.usage = overwrite(state.usage, stated);
+  state.usage ??= new Map();
+  overwrite(state.usage, stated);
   state.costPicoUsd = readStatedCost(provider, text) ?? state.costPicoUsd;
   if (whole) state.wholeSeen = true;
   else if (started === null) {
@@ -92,9 +93,9 @@ function readMessage(state: MessagesState, provider: string, message: PickedMemb
 }
 
 function endMessages(state: MessagesState, ended: boolean): UsageFindings {
-  const { model, id, usage } = state;
+  const { model, id } = state;
   const extras: Record<string, number> = {};
-  if (usage === null)
+  if (state.usage === null)
     return {
       tokens: NO_TOKENS,
       tokensComplete: false,
@@ -105,6 +106,7 @@ function endMessages(state: MessagesState, ended: boolean): UsageFindings {
       providerCostPicoUsd: null,
       unknownUsage: null,
     };
+  const usage = Object.fromEntries(state.usage);
   const { tokens, consistent } = readAnthropicCounts(usage);
   const flags: Record<string, number> = {};
   if (usage.speed === "fast") flags.fast_mode = 1;
@@ -134,12 +136,13 @@ function endMessages(state: MessagesState, ended: boolean): UsageFindings {
   };
 }
 
-/** Merges two usage objects. Members of the later one take precedence unless they are null. */
-function overwrite(
-  earlier: Record<string, unknown> | null,
-  later: Readonly<Record<string, unknown>>,
-): Record<string, unknown> {
-  const merged: Record<string, unknown> = { ...earlier, ...later };
-  for (const name of Object.keys(later)) merged[name] = later[name] ?? earlier?.[name] ?? null;
-  return merged;
+/** The most members of merged usage objects. Anthropic has about 15. */
+const MAX_USAGE_MEMBERS = 100;
+
+/** Merges a usage object into the earlier ones. Its members take precedence unless they are null. */
+function overwrite(merged: Map<string, unknown>, later: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(later)) {
+    const earlier = merged.get(name);
+    if (earlier !== undefined || merged.size < MAX_USAGE_MEMBERS) merged.set(name, value ?? earlier ?? null);
+  }
 }

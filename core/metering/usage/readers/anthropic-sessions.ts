@@ -4,6 +4,7 @@ import type { PickedMembers } from "../member-picker.ts";
 import { asObject, NO_TOKENS } from "../token-counts.ts";
 import type { UsageFindings, UsageReport } from "../usage-report.ts";
 import { readAnthropicCounts } from "./anthropic-usage.ts";
+import { MAX_BATCH_RESULTS } from "./batch-results.ts";
 
 const EVENT = ["id", "type", "model_usage", "usage", "agent.model.id"] as const;
 
@@ -42,7 +43,8 @@ function startEvents(): MessageReader {
         : type === "span.outcome_evaluation_end"
           ? event.value("usage")
           : undefined;
-    if (isObject(usage)) results.push({ ...findingsOf(usage, model, event.string("id")), error: null });
+    if (isObject(usage) && results.length < MAX_BATCH_RESULTS)
+      results.push({ ...findingsOf(usage, model, event.string("id")), error: null });
   };
   return {
     element: read,

@@ -81,18 +81,17 @@ export function readIterations(
     };
   });
   if (calls.length === 0) return null;
-  const own = calls.filter((call) => call.model === null && call.type !== "advisor_message");
+  const isOwn = ({ model, type }: Call) => model === null && type !== "advisor_message";
+  const own = calls.filter(isOwn);
   const sampling = sumOfCounts(own.filter((call) => call.type !== "compaction"));
   const fellBack = calls.some((call) => call.model !== null && call.type !== "advisor_message");
   const base = fellBack ? { ...sampling, thinkingTokens: null } : largerCounts(totals, sampling);
   const compaction = own.filter((call) => call.type === "compaction");
   const tokens = sumOfCounts([{ tokens: base }, ...compaction]);
-  const others = new Map<string, Call[]>();
-  for (const call of calls) {
-    if (own.includes(call)) continue;
-    const name = call.model ?? model ?? "unknown";
-    others.set(name, [...(others.get(name) ?? []), call]);
-  }
+  const others = Map.groupBy(
+    calls.filter((call) => !isOwn(call)),
+    (call) => call.model ?? model ?? "unknown",
+  );
   return {
     tokens,
     extras: callExtras(own, tokens),

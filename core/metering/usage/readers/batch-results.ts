@@ -11,8 +11,8 @@ import { openaiImages } from "./openai-images.ts";
 import { openaiResponses } from "./openai-responses.ts";
 
 /**
- * Maximum number of reported results per batch. Further results are dropped, and the report is then incomplete. Anthropic's
- * batches have at most 100,000 requests, OpenAI's 50,000.
+ * Maximum number of reported results per batch, and of events per response of a session. Further ones are dropped, and the report
+ * of a batch is then incomplete. Anthropic's batches have at most 100,000 requests, OpenAI's 50,000.
  */
 export const MAX_BATCH_RESULTS = 100_000;
 

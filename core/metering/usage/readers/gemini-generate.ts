@@ -1,5 +1,6 @@
 import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
+import { createDistinctTexts, type DistinctTexts } from "../distinct-texts.ts";
 import { membersUnder, type PickedMembers } from "../member-picker.ts";
 import { addCounts, asObject, firstCount, NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
@@ -72,7 +73,7 @@ export function startGenerate({ routeModel }: Pick<AnswerFacts, "routeModel">): 
   let usage: Readonly<Record<string, unknown>> | null = null;
   let wholeSeen = false;
   /** Distinct queries, because the chunks of a stream may repeat them. */
-  const queries = new Set<string>();
+  const queries = createDistinctTexts();
   return {
     knowsModel: () => model !== null,
     read(message, whole) {
@@ -87,7 +88,7 @@ export function startGenerate({ routeModel }: Pick<AnswerFacts, "routeModel">): 
     end(ended) {
       const extras: Record<string, number> = {};
       const perPrompt = /gemini-[12]\b/.test(model ?? routeModel ?? "");
-      setExtra(extras, "web_search_requests", perPrompt ? Math.min(1, queries.size) : queries.size);
+      setExtra(extras, "web_search_requests", perPrompt ? Math.min(1, queries.count()) : queries.count());
       const counted =
         usage === null || !statesCounts(usage)
           ? { tokens: NO_TOKENS, tokensComplete: false }
@@ -136,7 +137,7 @@ function readUsage(
   };
 }
 
-function addQueries(queries: Set<string>, message: PickedMembers): void {
+function addQueries(queries: DistinctTexts, message: PickedMembers): void {
   if (!message.text("candidates")?.includes('"webSearchQueries"')) return;
   const candidates = message.value("candidates");
   if (!Array.isArray(candidates)) return;

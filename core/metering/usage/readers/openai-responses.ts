@@ -1,5 +1,6 @@
 import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
+import { createDistinctTexts, type DistinctTexts } from "../distinct-texts.ts";
 import type { PickedMembers } from "../member-picker.ts";
 import { asObject, firstCount, readCount } from "../token-counts.ts";
 import { setExtra } from "../usage-extras.ts";
@@ -70,7 +71,7 @@ interface ResponsesState {
   toolUsage: Readonly<Record<string, unknown>>;
   imageModel: string | null;
   /** The ids of billed search items by type. An item may occur when added, when done, and in the final output. */
-  readonly searches: Readonly<Record<SearchItem, Set<string>>>;
+  readonly searches: Readonly<Record<SearchItem, DistinctTexts>>;
 }
 
 function startResponses({ provider, fetches }: AnswerFacts): MessageReader {
@@ -88,7 +89,7 @@ function startResponses({ provider, fetches }: AnswerFacts): MessageReader {
     limitEvent: null,
     toolUsage: {},
     imageModel: null,
-    searches: { web_search_call: new Set(), file_search_call: new Set() },
+    searches: { web_search_call: createDistinctTexts(), file_search_call: createDistinctTexts() },
   };
   return {
     knowsModel: () => state.model !== null,
@@ -139,9 +140,9 @@ function endResponse(state: ResponsesState): UsageFindings {
   const billed = readCount(asObject(toolUsage.web_search).num_requests);
   // Searches stated in the usage object take precedence.
   if (found.extras.web_search_requests === undefined)
-    setExtra(found.extras, "web_search_requests", firstCount(billed, state.searches.web_search_call.size));
+    setExtra(found.extras, "web_search_requests", firstCount(billed, state.searches.web_search_call.count()));
   if (found.extras.file_search_requests === undefined)
-    setExtra(found.extras, "file_search_requests", state.searches.file_search_call.size);
+    setExtra(found.extras, "file_search_requests", state.searches.file_search_call.count());
   const reason = noRecordReason(state);
   const image = imageReport(provider, toolUsage.image_gen, state.imageModel, responseId);
   return {
@@ -182,7 +183,7 @@ function addSearch(searches: ResponsesState["searches"], item: Readonly<Record<s
   // Opening a page that was found is not billed.
   const action = asObject(item.action).type;
   if (action === undefined || action === "search")
-    searches[type].add(typeof id === "string" ? id : String(searches[type].size));
+    searches[type].add(typeof id === "string" ? id : String(searches[type].count()));
 }
 
 /** Returns the image tool's model from the request's tools, which the response repeats; null if they name none. */

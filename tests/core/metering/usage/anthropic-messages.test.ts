@@ -177,6 +177,17 @@ describe("anthropicMessages", () => {
     assert.deepEqual(countsOf(report), [10, 0, 0, 0, 4, null]);
   });
 
+  it("keeps few of the members of usage that deltas add, and still reads the known ones", () => {
+    const report = read(
+      sse(
+        started({ input_tokens: 10, output_tokens: 1 }),
+        ...Array.from({ length: 120 }, (_, n) => delta({ [`m${n}`]: 1, output_tokens: n })),
+      ),
+    );
+    assert.deepEqual(countsOf(report), [10, 0, 0, 0, 119, null]);
+    assert.equal(Object.keys(JSON.parse(report.unknownUsage ?? "")).length, 98);
+  });
+
   const cut: [
     name: string,
     body: string,

@@ -101,6 +101,13 @@ describe("anthropicBatchResults", () => {
     assert.deepEqual([report.results?.length, report.tokensComplete], [MAX_BATCH_RESULTS, false]);
   });
 
+  it("reports as many events of a session", () => {
+    const one = JSON.stringify({ type: "span.model_request_end", model_usage: { input_tokens: 1 } });
+    const url = "https://api.anthropic.com/v1/sessions/sesn_1/events";
+    const report = fetchAll(url, `{"data":[${`${one},`.repeat(MAX_BATCH_RESULTS)}${one}]}`);
+    assert.equal(report.results?.length, MAX_BATCH_RESULTS);
+  });
+
   // Planted once: the two parts of a line that was cut not joined, which lost its result.
   it("reads the same however the bytes are split", () => {
     const whole = fetchAll(ANTHROPIC, body);
