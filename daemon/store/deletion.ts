@@ -91,20 +91,25 @@ function countDeletion(state: SqliteConnection, before: Millis): Deletion {
 
 /** Deletes a batch of bodies, or of requests once no body is left. */
 function deleteSome(state: SqliteConnection, before: Millis): Omit<Deletion, "unsent"> {
-  // Bodies by their own time, and those of deleted requests: a response may have come after the instant.
-  const bodies = state
-    .prepare(
-      `DELETE FROM request_bodies WHERE body_id IN (SELECT body_id FROM request_bodies AS b
-         WHERE captured_at < ? OR EXISTS (SELECT 1 FROM requests AS r
-           WHERE r.request_id = b.request_id AND r.requested_at < ?)
-         ORDER BY captured_at LIMIT ${bodyBatchSize})`,
-    )
-    .run([before, before]);
   const oldest = {
     sql: `seq IN (SELECT seq FROM requests WHERE requested_at < ? ORDER BY requested_at, seq LIMIT ${batchSize})`,
     values: [before],
   };
+  // A response may have come after the instant, and goes with its request.
+  const bodies =
+    deleteBodies(state, "captured_at < ? ORDER BY captured_at", before) ||
+    deleteBodies(state, `request_id IN (SELECT request_id FROM requests WHERE ${oldest.sql})`, before);
   return { requests: bodies > 0 ? 0 : deleteRows(state, oldest), bodies };
+}
+
+/** Deletes a batch of the bodies. Returns their number. */
+function deleteBodies(state: SqliteConnection, which: string, before: Millis): number {
+  return state
+    .prepare(
+      `DELETE FROM request_bodies WHERE body_id IN
+         (SELECT body_id FROM request_bodies WHERE ${which} LIMIT ${bodyBatchSize})`,
+    )
+    .run([before]);
 }
 
 /** Deletes requests with their quarantine, and returns their number. The caller has begun a transaction. */
