@@ -68,10 +68,14 @@ export async function showStatement(
       path: STATEMENT_PATH,
       controls: renderMonths(base, first, current),
       main: renderStatement(statement.value, host.hashText(content)),
-      tools: host.usage.renderTools(`/usage?from=${first}&to=${monthOf(first, 1)}&by=project&then=model`, {
-        json: `${monthHref(base, first)}?format=json`,
-        ...(host.command && { command: host.command(month) }),
-      }),
+      // The month before is no period that the query compares with.
+      tools: host.usage.renderTools(
+        `/usage?from=${first}&to=${monthOf(first, 1)}&by=project&then=model&compare=none`,
+        {
+          json: `${monthHref(base, first)}?format=json`,
+          ...(host.command && { command: host.command(month) }),
+        },
+      ),
     },
   };
 }

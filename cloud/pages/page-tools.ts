@@ -1,3 +1,4 @@
+import { quoteForShell } from "../../core/values/text/shell-words.ts";
 import type { Html } from "../../pages/html.ts";
 import type { PageFile } from "../../pages/page-file.ts";
 import { renderTools, type ViewTools } from "../../pages/tools.ts";
@@ -10,7 +11,8 @@ import type { PageCall } from "./page-call.ts";
  */
 export function toolsOf({ env, workspace }: PageCall, path: string, { command, ...tools }: ViewTools): Html {
   const address = `${env.parts.config.baseUrl}/v1/workspaces/${workspace.workspaceId}${path}`;
-  return renderTools({ curl: `curl -H "Authorization: Bearer $METER_ADMIN_KEY" '${address}'`, ...tools });
+  const curl = `curl -H "Authorization: Bearer $METER_ADMIN_KEY" ${quoteForShell(address)}`;
+  return renderTools({ curl, ...tools });
 }
 
 /** Reads the names of people by user ID. A page that can't read them shows the IDs. */

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import { quoteForShell } from "../../core/values/text/shell-words.ts";
 import { FRAME_POLICY, type FramedPage, type NavigationItem, renderFrame } from "../../pages/frame.ts";
 import type { Html } from "../../pages/html.ts";
 import type { PageFile } from "../../pages/page-file.ts";
@@ -140,7 +141,7 @@ export function sendFile(context: Context, { name, type, text }: PageFile) {
 export function toolsOf(context: Context, path: string, tools: ViewTools): Html {
   const { origin } = new URL(context.req.url);
   return renderTools({
-    curl: `curl -H "Authorization: Bearer $(cat ~/.meter/loopback-token)" '${origin}${path}'`,
+    curl: `curl -H "Authorization: Bearer $(cat ~/.meter/loopback-token)" ${quoteForShell(origin + path)}`,
     ...tools,
   });
 }

@@ -307,6 +307,7 @@ describe("the local page in Chromium", {
           return JSON.parse(stdout);
         };
         for (const path of PAGES) assert.equal((await runCurl(path)).code, undefined, path);
+        assert.deepEqual((await runCurl("requests?project=it's")).items, []);
         const { metered, seen, buckets } = await runCurl("coverage?period=90d");
         const sum = (key: string) =>
           buckets.reduce((all: number, each: Record<string, number>) => all + (each[key] ?? 0), 0);
