@@ -6,7 +6,13 @@ import { FORM_STYLE, KIT_SCRIPT, KIT_STYLE } from "../../pages/client-files.data
 import { axeViews, findBarriers } from "./barriers.rig.ts";
 import { BROWSER_PATIENCE_MS, launchChromium } from "./chromium.rig.ts";
 import { HOSTILE, listPages, type PageHostRig } from "./hosts.rig.ts";
-import { FIND_FAULTS, findLayoutFaults } from "./layout-faults.rig.ts";
+import {
+  FIND_FAULTS,
+  findLayoutFaults,
+  MAX_LAYOUT_SHIFT,
+  readLayoutShift,
+  readPageClock,
+} from "./layout-faults.rig.ts";
 
 const WIDTHS = [1440, 768, 390, 320];
 
@@ -59,6 +65,8 @@ interface PageContent {
   /** The number of elements that only a hostile name could have made. */
   readonly foreign: number;
   readonly text: string;
+  /** How much moved before the script ran, and when it did, at the narrowest width. */
+  readonly shifts: readonly number[];
   readonly faults: {
     /** What the browser wrote to its console, and dialogs. */
     readonly console: readonly string[];
@@ -195,9 +203,12 @@ export function testAllPages(
       assert.equal(answer?.status(), 200, path);
       await page.evaluate(IS_STYLED);
       assert.equal(await page.locator("[data-script]:not([hidden])").count(), 0, `${path}: its script runs`);
+      const shifts = [await readLayoutShift(page)];
       const withoutScript = await findFaults(page, false);
+      const checkedAt = await readPageClock(page);
       runScript();
       await page.waitForLoadState();
+      shifts.push(await readLayoutShift(page, checkedAt));
       const foreign = await page.locator("main img, main script").count();
       const text = (await page.locator("main").textContent()) ?? "";
       const withScript = await findFaults(page, true);
@@ -207,7 +218,7 @@ export function testAllPages(
       await page.evaluate("document.activeElement.blur(); scrollTo(0, 0)");
       const opened = await findFaultsOpened(page);
       const faults = { console: complaints, withoutScript, withScript, keyboard, opened };
-      found.push({ where: `${host.name} ${name}`, body: await answer.body(), foreign, text, faults });
+      found.push({ where: `${host.name} ${name}`, body: await answer.body(), foreign, text, shifts, faults });
       complaints = [];
     }
     await context.close();
@@ -239,6 +250,11 @@ export function testAllPages(
 
   it("fit with everything opened, at 200 % text, in forced colours, and from right to left", () =>
     assertNone("opened"));
+
+  it("never move by themselves, neither when they are first shown nor when their script runs", async () => {
+    for (const { where, shifts } of await read())
+      for (const shift of shifts) assert.ok(shift < MAX_LAYOUT_SHIFT, `${where}: ${shift}`);
+  });
 
   it("show hostile names as text", async () => {
     for (const { where, foreign, text } of await read()) {

@@ -54,3 +54,27 @@ export const FIND_FAULTS = `(() => {
 /** Returns the faults of a page's layout, in words. */
 export const findLayoutFaults = async (page: Page): Promise<readonly string[]> =>
   (await page.evaluate(FIND_FAULTS)) as string[];
+
+/** The most that a page may move by itself, as the sum of its layout shifts. */
+export const MAX_LAYOUT_SHIFT = 0.02;
+
+/** Resolves once the frame that shows all changes so far was drawn, in which a shift is reported. */
+const IS_DRAWN = `(async () => {
+  for (const _ of [1, 2]) await new Promise(requestAnimationFrame);
+})()`;
+
+/** Returns the time of a page's own clock, in milliseconds, once all changes so far are shown. */
+export const readPageClock = async (page: Page): Promise<number> =>
+  (await page.evaluate(`${IS_DRAWN}.then(() => performance.now())`)) as number;
+
+/**
+ * Returns how much a page moved by itself since a time of its own clock: the sum of its layout shifts (WICG, "Layout Instability API").
+ * Chromium marks a shift within half a second of a change of the window as expected. It counts too: the caller changes no window meanwhile.
+ */
+export const readLayoutShift = async (page: Page, since = 0): Promise<number> =>
+  (await page.evaluate(`${IS_DRAWN}.then(() => {
+    const observer = new PerformanceObserver(() => {});
+    observer.observe({ type: "layout-shift", buffered: true });
+    const shifts = observer.takeRecords().filter(({ startTime }) => startTime >= ${since});
+    return shifts.reduce((sum, { value }) => sum + value, 0);
+  })`)) as number;

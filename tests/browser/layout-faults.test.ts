@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
 import { BROWSER_SUITE_TIMEOUT_MS, launchChromium, withoutChromium } from "./chromium.rig.ts";
-import { findLayoutFaults } from "./layout-faults.rig.ts";
+import { findLayoutFaults, MAX_LAYOUT_SHIFT, readLayoutShift, readPageClock } from "./layout-faults.rig.ts";
 
 describe("findLayoutFaults()", { skip: await withoutChromium(), timeout: BROWSER_SUITE_TIMEOUT_MS }, () => {
   let browser: Browser;
@@ -33,5 +33,24 @@ describe("findLayoutFaults()", { skip: await withoutChromium(), timeout: BROWSER
     const row =
       '<div class="scroll" style="overflow-x: auto; width: 80px"><p style="width: 400px">a long row</p></div>';
     assert.deepEqual(await faultsOf(`<p>first<br>second</p>${row}<span class="hidden">unseen</span>`), []);
+  });
+});
+
+describe("readLayoutShift()", { skip: await withoutChromium(), timeout: BROWSER_SUITE_TIMEOUT_MS }, () => {
+  it("adds up what moved since a time, also after a change of the window", async () => {
+    const browser = await launchChromium();
+    try {
+      const page = await browser.newPage();
+      await page.setContent('<main><p>first</p><p style="height: 300px; background: red">second</p></main>');
+      assert.equal(await readLayoutShift(page), 0);
+      await page.setViewportSize({ width: 320, height: 640 });
+      const since = await readPageClock(page);
+      await page.evaluate("document.querySelector('p').style.height = '100px'");
+      const shift = await readLayoutShift(page, since);
+      assert.ok(shift > MAX_LAYOUT_SHIFT, `${shift}`);
+      assert.equal(await readLayoutShift(page, await readPageClock(page)), 0);
+    } finally {
+      await browser.close();
+    }
   });
 });

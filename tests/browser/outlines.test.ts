@@ -11,6 +11,7 @@ import {
   withoutChromium,
 } from "./chromium.rig.ts";
 import { listPages, type PageHostRig, startCloudHost, startStillLocalHost } from "./hosts.rig.ts";
+import { MAX_LAYOUT_SHIFT, readLayoutShift } from "./layout-faults.rig.ts";
 
 // The days of a local page are those of this process.
 process.env.TZ = "UTC";
@@ -140,6 +141,8 @@ describe("the outlines of pages", {
       for (const [name, path] of await listPages(browser, host)) {
         if (host.name === "cloud" && LEFT_OUT.includes(name)) continue;
         await page.goto(`${host.origin}${path}`);
+        const shift = await readLayoutShift(page);
+        assert.ok(shift < MAX_LAYOUT_SHIFT, `${host.name} ${name} moves by ${shift}`);
         const outline = `${withoutIds(await page.locator("main").ariaSnapshot())}\n`;
         const file = `${FOLDER}${host.name === "cloud" ? "" : "local-"}${name}.txt`;
         if (WRITES) writeFileSync(file, outline);
