@@ -73,7 +73,11 @@ export function createRateLimiter(perMinute: number, shared: LimitStates | null 
       const pace = paces.get(client) ?? { arrivesAt: now, unbooked: 0 };
       const next = arrivalAfter(pace.arrivesAt, 1, now);
       const wait = waitSeconds(next, now);
-      if (wait !== null) return wait;
+      if (wait !== null) {
+        // Also of a refused request, since the clock is behind again at the next one.
+        pace.arrivesAt = Math.min(pace.arrivesAt, now + maxAheadMs);
+        return wait;
+      }
       paces.set(client, pace);
       pace.arrivesAt = next;
       pace.unbooked += 1;

@@ -58,7 +58,11 @@ export function createSignInThrottle(states: LimitStates = createMemoryStates(MA
         if (known.includes(address)) return unchanged(null);
         const failures = Math.abs(now - lastAt) < FAILURES_TTL_MS ? count : 0;
         const wait = waitMs(failures, lastAt, now);
-        if (wait > 0) return unchanged(Math.ceil(wait / 1_000));
+        if (wait > 0) {
+          const seconds = Math.ceil(wait / 1_000);
+          // A clock that was set back starts the wait once, not at each attempt until it is there again.
+          return lastAt > now ? changed({ count, lastAt: now, known }, now, seconds) : unchanged(seconds);
+        }
         return changed({ count: failures + 1, lastAt: now, known }, now, null);
       }),
     succeeded: (account, address, now) =>

@@ -68,7 +68,13 @@ export async function saveLimitReadings(
             status: eb.ref("excluded.status"),
             seen_at: eb.ref("excluded.seen_at"),
           }))
-          .where("limit_readings.seen_at", "<=", (eb) => eb.ref("excluded.seen_at")),
+          .where((eb) =>
+            eb.or([
+              eb("limit_readings.seen_at", "<=", eb.ref("excluded.seen_at")),
+              // Our own clock was set back.
+              eb("limit_readings.seen_at", ">", now),
+            ]),
+          ),
       )
       .execute();
     await sql`delete from limit_readings where workspace_id = ${workspaceId}::uuid and machine_id = ${machine.id}::uuid

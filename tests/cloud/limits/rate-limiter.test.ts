@@ -62,6 +62,8 @@ describe("createRateLimiter()", () => {
     const limiter = createRateLimiter(2);
     for (let turn = 0; turn < 2; turn += 1) await limiter.take("a", 1e12);
     assert.equal(await limiter.take("a", 1000), 30);
+    assert.equal(await limiter.take("a", 31_000), null);
+    assert.equal(await limiter.take("a", 31_000), 30);
   });
 });
 

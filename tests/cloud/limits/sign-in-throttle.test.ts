@@ -46,6 +46,13 @@ describe("createSignInThrottle()", () => {
     assert.equal(await throttle.take("ann", "b", now + FIRST_WAIT_MS), null);
   });
 
+  it("ends a wait in time after the clock was set back", async () => {
+    const { throttle, now } = await failed(FREE_FAILURES);
+    const back = now - 3_600_000;
+    assert.equal(await throttle.take("ann", "b", back), 15);
+    assert.equal(await throttle.take("ann", "b", back + FIRST_WAIT_MS), null);
+  });
+
   it("counts each account separately, and simultaneous attempts each", async () => {
     const { throttle, now } = await failed(FREE_FAILURES);
     assert.equal(await throttle.take("ben", "a", now), null);
