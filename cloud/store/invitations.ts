@@ -7,7 +7,7 @@ import { addPersonToDirectory } from "./directory.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { joinOrganisation } from "./organisations.ts";
 import { addTask, RESUME_AFTER_MS, removeTask, type Task } from "./tasks.ts";
-import { enterOrganisation, inScope } from "./transaction.ts";
+import { enterOrganisation, inScope, lockWorkspace } from "./transaction.ts";
 
 /** How long an invitation can be accepted, milliseconds. Decision: a week. */
 export const INVITATION_TTL_MS = 7 * 86_400_000;
@@ -27,7 +27,10 @@ export interface Invitation {
   readonly expiresAt: Millis;
 }
 
-/** Stores an invitation and revokes an earlier one to the same address. Null if too many are pending. */
+/**
+ * Stores an invitation and revokes an earlier one to the same address. Null if too many are pending. Concurrent calls wait for each other
+ * at the workspace's row, so the number is exact and an address has one link that works.
+ */
 export async function addInvitation(
   db: CloudDatabase,
   workspaceId: string,
@@ -45,7 +48,8 @@ export async function addInvitation(
       now + INVITATION_TTL_MS + INVITATION_KEPT_MS + 1,
     ),
   );
-  return await inScope(db, { workspaceId }, async (trx) => {
+  return await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
+    await lockWorkspace(trx, workspaceId);
     await trx
       .updateTable("invitations")
       .set({ revoked_at: now })

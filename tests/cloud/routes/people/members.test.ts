@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
+import { createRandomBytes } from "../../../../adapters/crypto/node-crypto.ts";
+import { MAX_WAITING_INVITATIONS } from "../../../../cloud/store/invitations.ts";
 import { MAX_WORKSPACES } from "../../../../cloud/store/organisations.ts";
 import { parseWire } from "../../../../core/wire/parse.ts";
 import {
@@ -429,6 +431,38 @@ describeOnPostgres("members, in parallel", (engine) => {
       .where("removed_at", "is", null)
       .execute();
     assert.equal(owners.length, 1);
+    await rig.close();
+  });
+
+  it("have no more pending invitations than allowed, and one per address, when many are invited at once", async () => {
+    const rig = await createRig(engine, { config, database: { maxConnections: 12 } });
+    const workspace = await rig.addWorkspace({ plan: "team" });
+    const admin = await rig.personIn(workspace, "workspaceAdmin");
+    await rig.db
+      .insertInto("invitations")
+      .values(
+        Array.from({ length: MAX_WAITING_INVITATIONS - 3 }, (_, at) => ({
+          workspace_id: workspace.id,
+          invitation_id: rig.uuid(),
+          token_hash: createRandomBytes()(32),
+          email: `w${at}@example.com`,
+          role: "member" as const,
+          invited_by: admin.userId,
+          created_at: START,
+          expires_at: START + 7 * DAY_MS,
+        })),
+      )
+      .execute();
+    const path = `/v1/workspaces/${workspace.id}/invitations`;
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, at) =>
+        rig.call("POST", path, admin.token, { email: at < 4 ? "same@example.com" : `n${at}@example.com` }),
+      ),
+    );
+    const { items } = await json(rig.call("GET", path, admin.token));
+    assert.equal(items.length, MAX_WAITING_INVITATIONS);
+    assert.equal(new Set(items.map(({ email }: { email: string }) => email)).size, items.length);
+    assert.ok(answers.some(({ status }) => status === 409));
     await rig.close();
   });
 });
