@@ -6,7 +6,8 @@ import type { Redact, Redaction } from "./redact.ts";
  */
 export function redactWholeText(redact: Redact, text: string): Redaction {
   const redaction = redact(`${text} `);
-  return redaction.ok ? { ...redaction, text: redaction.text.slice(0, -1) } : redaction;
+  // A private key without its last line takes the space with it.
+  return redaction.ok ? { ...redaction, text: redaction.text.replace(/ $/, "") } : redaction;
 }
 
 /** Texts that contain no secret. */

@@ -12,6 +12,12 @@ describe("redactWholeText()", () => {
   });
 
   it("redacts a secret at the end", () => {
+    const key = `-----BEGIN PRIVATE KEY-----\n${"MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n".repeat(3)}`;
+    assert.deepEqual(redactWholeText(redact, key), {
+      ok: true,
+      text: "[redacted:private_key]",
+      summary: ["private_key"],
+    });
     const redaction = redactWholeText(redact, `model ${"sk-ant-api03-"}${"a1B2c3D4".repeat(12)}AA`);
     assert.ok(redaction.ok && /^model \[redacted:\w+\]$/.test(redaction.text), JSON.stringify(redaction));
   });
