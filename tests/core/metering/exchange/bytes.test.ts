@@ -18,6 +18,13 @@ describe("decodeLatin1() and encodeLatin1()", () => {
     }
   });
 
+  it("decode more bytes than are decoded at once", () => {
+    const bytes = Uint8Array.from({ length: 10_001 }, (_, index) => index);
+    const text = decodeLatin1(bytes);
+    assert.equal(text.length, bytes.length);
+    assert.deepEqual(encodeLatin1(text), bytes);
+  });
+
   it("reject a character above U+00FF", () => {
     assert.throws(
       () => encodeLatin1("a€"),
