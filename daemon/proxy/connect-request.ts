@@ -22,9 +22,6 @@ import type { TunnelReason } from "./tap-frames.ts";
 import { secureDialled, useWarm } from "./upstream-source.ts";
 import type { WarmConnection } from "./warm-connections.ts";
 
-/** The maximum size of a TLS ClientHello, in bytes. A longer first message is treated as not TLS. */
-const maxHelloBytes = 65_536;
-
 /** A CONNECT that is being served. */
 interface ConnectRequest {
   readonly context: RelayContext;
@@ -247,7 +244,7 @@ function endBoth(client: Socket, upstream: Upstream, endSocket: (socket: Socket)
 /** Returns why a client with these first bytes is tunnelled, null if it is not, and undefined if the ClientHello is incomplete. */
 function judgeHello(seen: Buffer, host: string): TunnelReason | null | undefined {
   const hello = readClientHello(seen);
-  if (hello.kind === "incomplete") return seen.length > maxHelloBytes ? "not_tls" : undefined;
+  if (hello.kind === "incomplete") return undefined;
   if (hello.kind === "not_tls") return "not_tls";
   if (!isServerNameOf(hello.serverName, host)) return "sni_mismatch";
   return hello.alpn.length === 0 || hello.alpn.includes("http/1.1") ? null : "http2_only";

@@ -15,6 +15,9 @@ type ClientHelloResult =
 /** Maximum length of a hello, in bytes without record headers. Decision: eight times the size of post-quantum hellos. */
 export const MAX_CLIENT_HELLO_BYTES = 16_384;
 
+/** Maximum number of records of a hello. They are read again with each byte that arrives, so many tiny ones would take long. */
+export const MAX_RECORDS = 512;
+
 /**
  * Reads the ClientHello at the start of `bytes`, which contains everything that the client has sent so far. The hello may
  * span several TLS records (RFC 8446 sections 4.1.2 and 5.1). Returns `not_tls` at the first invalid byte.
@@ -22,7 +25,10 @@ export const MAX_CLIENT_HELLO_BYTES = 16_384;
 export function readClientHello(bytes: Uint8Array): ClientHelloResult {
   const message = new Uint8Array(Math.min(bytes.length, HEADER_BYTES + MAX_CLIENT_HELLO_BYTES));
   let filled = 0;
+  let records = 0;
   for (let at = 0; at < bytes.length; ) {
+    records += 1;
+    if (records > MAX_RECORDS) return NOT_TLS;
     if (bytes[at] !== HANDSHAKE_RECORD || (bytes[at + 1] ?? TLS_MAJOR) !== TLS_MAJOR) return NOT_TLS;
     if (at + RECORD_HEADER_BYTES > bytes.length) return INCOMPLETE;
     const recordBytes = uint16(bytes, at + 3);

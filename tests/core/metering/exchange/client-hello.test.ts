@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import { MAX_CLIENT_HELLO_BYTES, readClientHello } from "../../../../core/metering/exchange/client-hello.ts";
+import {
+  MAX_CLIENT_HELLO_BYTES,
+  MAX_RECORDS,
+  readClientHello,
+} from "../../../../core/metering/exchange/client-hello.ts";
 import { latin1Bytes } from "./recording.rig.ts";
 
 type Bytes = readonly number[];
@@ -112,9 +116,15 @@ describe("readClientHello()", () => {
   }
 
   it("never waits for more than the maximum length of a hello", () => {
-    const endless = records([1, 0, 0x40, 0, ...new Array<number>(MAX_CLIENT_HELLO_BYTES).fill(0xff)], 1);
+    const endless = records([1, 0, 0x40, 0, ...new Array<number>(MAX_CLIENT_HELLO_BYTES).fill(0xff)], 100);
     assert.deepEqual(readClientHello(endless.subarray(0, -1)), INCOMPLETE);
     assert.deepEqual(readClientHello(endless), NOT_TLS);
+  });
+
+  it("accepts no more than a maximum number of records", () => {
+    const tiny = records([1, 0, 0x40, 0, ...new Array<number>(MAX_RECORDS).fill(0xff)], 1);
+    assert.deepEqual(readClientHello(tiny.subarray(0, MAX_RECORDS * 6)), INCOMPLETE);
+    assert.deepEqual(readClientHello(tiny), NOT_TLS);
   });
 
   it("never throws, and never changes its result when more bytes arrive", () => {
