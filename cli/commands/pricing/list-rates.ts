@@ -15,7 +15,7 @@ export async function listRates(context: CommandContext, options: ListRatesOptio
   const rows = all.filter(
     (row) =>
       (options.provider === undefined || row.provider === options.provider) &&
-      (options.word === undefined || row.model.includes(options.word.toLowerCase())),
+      (options.word === undefined || row.model.toLowerCase().includes(options.word.toLowerCase())),
   );
   if (options.json) {
     return context.printJson(

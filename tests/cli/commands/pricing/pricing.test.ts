@@ -34,6 +34,16 @@ describe("meter pricing", () => {
     assert.match(second!, /^ +above 200,000 input tokens +6 +22\.5 +0\.6 +7\.5$/);
   });
 
+  it("finds models by a part of the name, whatever the case of its letters", async () => {
+    const { home, remove } = createEmptyHome();
+    const words = ["pricing", "list", "--provider", "sambanova"];
+    const listed = await Promise.all(
+      ["DeepSeek-R1", "deepseek-r1"].map((word) => runWords(home, [...words, word])),
+    );
+    remove();
+    for (const { stdout } of listed) assert.match(stdout, /^sambanova +DeepSeek-R1 /m);
+  });
+
   it("prints them as JSON, in micro-USD per million tokens", async () => {
     const { home, remove } = createEmptyHome();
     const words = ["pricing", "list", "--provider", "anthropic", "--json", "claude-sonnet-4-5"];
