@@ -2,7 +2,7 @@ import { constants, copyFile, mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { LogQuery } from "../../core/metering/agent-logs/log-formats.ts";
-import { type SqliteConnection, StoreError } from "../../core/ports/sqlite.ts";
+import { type SqliteConnection, StoreError, type StoreErrorReason } from "../../core/ports/sqlite.ts";
 import { connect } from "../sqlite/open-sqlite.ts";
 
 /** The largest database that is copied, in bytes. */
@@ -27,7 +27,7 @@ export interface RowReading {
 }
 
 /** Why a database was not read. */
-export type RowProblem = "busy" | "too_large" | "corrupt";
+export type RowProblem = StoreErrorReason | "too_large";
 
 /**
  * Reads the rows of an agent's database, and never changes the database or the files next to it. A database without a -wal is
@@ -105,7 +105,7 @@ async function readDatabase(
 }
 
 function problemOf(cause: unknown): RowProblem {
-  if (cause instanceof StoreError) return cause.reason === "busy" ? "busy" : "corrupt";
+  if (cause instanceof StoreError) return cause.reason;
   throw cause;
 }
 

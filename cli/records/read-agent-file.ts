@@ -37,6 +37,9 @@ const READ_PROBLEMS: Readonly<Record<string, string>> = {
   busy: "it changes while it is read. Try again",
   too_large: "it is too large to copy",
   corrupt: "it is not a readable SQLite database",
+  cannot_open: "it cannot be opened",
+  io: "the disk could not be read",
+  out_of_memory: "there is not enough memory",
   EACCES: "permission denied",
   EPERM: "permission denied",
 };

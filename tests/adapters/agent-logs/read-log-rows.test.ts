@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cpSync, existsSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { type LogRow, readLogRows } from "../../../adapters/agent-logs/read-log-rows.ts";
@@ -88,7 +88,7 @@ describe("readLogRows()", () => {
     });
   });
 
-  it("reports a file that is not a database", async () => {
+  it("reports a file that is not a database, or cannot be read", async () => {
     await inFolder(async (folder) => {
       const path = folder.write(
         "a.db",
@@ -96,6 +96,8 @@ describe("readLogRows()", () => {
       );
       assert.equal((await read(path, folder)).found, "corrupt");
       assert.deepEqual((await read(folder.write("empty.db", ""), folder)).found, {});
+      mkdirSync(join(folder.path, "folder.db"));
+      assert.equal((await read(join(folder.path, "folder.db"), folder)).found, "io");
     });
   });
 });
