@@ -1,7 +1,12 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import { SPLIT_PARTS } from "../../core/pricing/cost-split.ts";
 import type { TimeBucket } from "../../core/pricing/view/time-buckets.ts";
-import type { UsageBucketGroup, UsageData, UsageGroup } from "../../core/pricing/view/usage-answer.ts";
+import type {
+  UsageBucketGroup,
+  UsageData,
+  UsageGroup,
+  UsageKey,
+} from "../../core/pricing/view/usage-answer.ts";
 import type { UsagePlan } from "../../core/pricing/view/usage-plan.ts";
 import { addToSums, emptySums, sumOf, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
 import type { BillingMode } from "../../core/values/record.ts";
@@ -40,9 +45,12 @@ const SLICE_DAYS = { series: 10, values: 30 } as const;
 /** How many days of slots one slice has at most, and how many if they are read from the sums of whole hours. */
 const SLICE_SLOT_DAYS = { series: 1, values: 7 } as const;
 
+/** Groups by two keys. */
+type Groups<First, Group> = Map<First, Map<UsageKey, Group & { readonly sums: UsageSums }>>;
+
 /** The dimensions of some groups, and the groups so far. */
 interface Grouping extends UsageGrouping {
-  readonly groups: Map<string, UsageGroup & { readonly sums: UsageSums }>;
+  readonly groups: Groups<UsageKey, UsageGroup>;
 }
 
 /** The result of reading a period by several groupings: the groups of each, and the buckets. */
@@ -70,7 +78,7 @@ interface Reading {
   readonly all: Read;
   /** Reads the same from the rollups: what they sum by value is read alone, since it has fewer rows. */
   readonly reads: readonly Read[];
-  readonly bucketGroups: Map<string, UsageBucketGroup & { readonly sums: UsageSums }>;
+  readonly bucketGroups: Groups<number, UsageBucketGroup>;
 }
 
 /**
@@ -134,7 +142,8 @@ async function readPeriod(
   };
   const areValues = reading.reads.every((read) => valueColumnOf(read.query) !== null);
   const sliceDays = areValues ? SLICE_DAYS.values : SLICE_DAYS.series;
-  for (let at = from; at < to; ) {
+  const skip = (at: Millis) => skipEmptyDays(connection, plan, { from: at, to });
+  for (let at = skip(from); at < to; ) {
     const end = plan.zone.startOf(plan.zone.dateAt(at + sliceDays * DAY_MS));
     const span = { from: at, to: Math.min(to, end) };
     const rest = needsRequests(reading.all.query)
@@ -142,12 +151,15 @@ async function readPeriod(
       : inUsageSnapshot(connection, (usage) => addWholeDays(usage, reading, span));
     await turn();
     for (const part of rest) await addParts(reading, part, turn);
-    at = span.to;
+    at = skip(span.to);
   }
-  return {
-    groups: own.map(({ groups }) => [...groups.values()]),
-    buckets: [...reading.bucketGroups.values()],
-  };
+  return { groups: own.map(({ groups }) => listGroups(groups)), buckets: listGroups(reading.bucketGroups) };
+}
+
+/** Returns the beginning of the first day with a request, or that of the span if it is later; the end of the span if there is none. */
+function skipEmptyDays(connection: SqliteConnection, { zone }: UsagePlan, span: Span): Millis {
+  const first = nextRequestAt(connection, span);
+  return first === null ? span.to : Math.max(span.from, zone.startOf(zone.dateAt(first)));
 }
 
 /** Separates what is summed by value from what needs the series. `ofBuckets` are the columns of the buckets; null without buckets. */
@@ -218,9 +230,9 @@ async function addParts(reading: Reading, { from, to }: Span, turn: Turn): Promi
 
 /** Adds the first requests of the span: at most a day of slots, and not too many requests. Returns where the next slice begins. */
 function addSlice(usage: UsageSnapshot, reading: Reading, span: Span): Millis | null {
-  const first = nextRequestAt(usage.connection, span);
-  if (first === null) return null;
-  const from = Math.max(span.from, Math.floor(first / SLOT_MS) * SLOT_MS);
+  // From the beginning of a day, so that its hours are whole and their sums are read.
+  const from = skipEmptyDays(usage.connection, reading.plan, span);
+  if (from === span.to) return null;
   const isByRequest = usage.latest === null || needsRequests(reading.all.query);
   let to = Math.min(span.to, from + countSlotDays(usage, reading, from) * DAY_MS);
   if (isByRequest)
@@ -339,14 +351,13 @@ function addRow(reading: Reading, { groupings, hasBuckets }: Read, bucket: numbe
 /** The sums of rows, many of which are remembered. */
 const converted = new WeakMap<SumRow, Readonly<UsageSums>>();
 
-// The keys of the maps have NUL between their parts, which no stored text has.
-
 function addToGroups(groupings: readonly Grouping[], row: SumRow, sums: Readonly<UsageSums>): void {
-  for (const { groups, ...dimensions } of groupings) {
-    const [by, thenBy] = [keyOfRow(row, dimensions.by), keyOfRow(row, dimensions.thenBy)];
-    const key = `${by ?? ""}\0${thenBy ?? ""}`;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, { by, thenBy, sums: sumOf([sums]) });
+  for (const grouping of groupings) {
+    const by = keyOfRow(row, grouping.by);
+    const thenBy = keyOfRow(row, grouping.thenBy);
+    const groups = groupsAt(grouping.groups, by);
+    const group = groups.get(thenBy);
+    if (group === undefined) groups.set(thenBy, { by, thenBy, sums: sumOf([sums]) });
     else addToSums(group.sums, sums);
   }
 }
@@ -358,11 +369,21 @@ function addToBucket(
   sums: Readonly<UsageSums>,
 ): void {
   const by = keyOfRow(row, bucketBy);
-  const key = `${bucket}\0${by ?? ""}`;
-  const group = bucketGroups.get(key);
-  if (group === undefined) bucketGroups.set(key, { bucket, by, sums: sumOf([sums]) });
+  const groups = groupsAt(bucketGroups, bucket);
+  const group = groups.get(by);
+  if (group === undefined) groups.set(by, { bucket, by, sums: sumOf([sums]) });
   else addToSums(group.sums, sums);
 }
+
+/** Returns the groups of a first key. */
+function groupsAt<First, Group>(all: Map<First, Map<UsageKey, Group>>, first: First): Map<UsageKey, Group> {
+  let groups = all.get(first);
+  if (groups === undefined) all.set(first, (groups = new Map()));
+  return groups;
+}
+
+const listGroups = <Group>(all: ReadonlyMap<unknown, ReadonlyMap<UsageKey, Group>>): Group[] =>
+  [...all.values()].flatMap((groups) => [...groups.values()]);
 
 const toBigInt = (sum: number | bigint | null): bigint | null => (sum === null ? null : BigInt(sum));
 

@@ -74,12 +74,12 @@ const COLLECT_CHANGED = collect("seq IN (SELECT seq FROM temp.changed_requests)"
  * another version of the program, or not at all.
  */
 export function readThroughSeq(connection: SqliteConnection): number | null {
-  return (
-    connection
-      .prepare<{ seq: number }>("SELECT through_seq AS seq FROM usage_state WHERE definition = ?")
-      .get([ROLLUP_DEFINITION])?.seq ?? null
-  );
+  return connection.prepare<{ seq: number }>(READ_THROUGH_SEQ).get([])?.seq ?? null;
 }
+
+/** The definition is a part of the statement: as a value, its 3 KB would be copied for each read. */
+const READ_THROUGH_SEQ = `SELECT through_seq AS seq FROM usage_state
+  WHERE definition = '${ROLLUP_DEFINITION.replaceAll("'", "''")}'`;
 
 function writeThroughSeq(connection: SqliteConnection, seq: number): void {
   connection

@@ -100,26 +100,25 @@ function widen(connection: SqliteConnection, { from, to }: Span): Span {
   };
 }
 
+/** Splits whole slots. Times without requests between days are in no part. */
 function splitDays(
   connection: SqliteConnection,
   { from, to }: Span,
   isUsable: (day: SummedDay) => boolean,
 ): UsagePart[] {
   const parts: UsagePart[] = [];
-  let [end, days] = [from, 0];
+  let end = from;
+  let last: { kind: "days"; from: Millis; to: Millis; days: number } | null = null;
   for (const day of readDays(connection)) {
     if (day.day_from < from || day.day_to > to || !isUsable(day)) continue;
-    const last = parts.at(-1);
-    const isNext = nextRequestAt(connection, { from: end, to: day.day_from }) === null;
-    if (last?.kind === "days" && isNext && days < MAX_PART_DAYS) {
-      parts[parts.length - 1] = { ...last, to: day.day_to };
-      days += 1;
+    const hasSlots = nextRequestAt(connection, { from: end, to: day.day_from }) !== null;
+    if (hasSlots) parts.push({ kind: "slots", from: end, to: day.day_from });
+    if (last !== null && !hasSlots && last.days < MAX_PART_DAYS) {
+      last.to = day.day_to;
+      last.days += 1;
     } else {
-      parts.push(
-        { kind: "slots", from: end, to: day.day_from },
-        { kind: "days", from: day.day_from, to: day.day_to },
-      );
-      days = 1;
+      last = { kind: "days", from: day.day_from, to: day.day_to, days: 1 };
+      parts.push(last);
     }
     end = day.day_to;
   }
