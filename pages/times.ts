@@ -21,14 +21,14 @@ function format(at: Millis, zone: string, options: Intl.DateTimeFormatOptions): 
 }
 
 const DATE = { year: "numeric", month: "2-digit", day: "2-digit" } as const;
+const MONTH = { month: "long", year: "numeric" } as const;
 const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit" } as const;
 
 /** Returns the date in the zone, `YYYY-MM-DD`. */
 export const formatDate = (at: Millis, zone: string): string => format(at, zone, DATE);
 
 /** Returns the name of the month of a date, such as `November 2026`. */
-export const nameMonth = (date: string): string =>
-  new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" }).format(Date.parse(date));
+export const nameMonth = (date: string): string => format(Date.parse(date), "UTC", MONTH);
 
 /** Formats the time of day, `14:02`, with seconds if asked. */
 export const formatTimeOfDay = (at: Millis, zone: string, withSeconds = false): string =>

@@ -40,40 +40,42 @@ export async function showUsagePage(ports: ApiPorts, context: Context, show: Sho
 export function createUsageHost(ports: ApiPorts, context: Context): UsageHost {
   const { store } = ports;
   const parts = partsOf(ports, context);
+  const place = placeOf(ports);
+  const usagePorts = { ...ports, zone: place.zone };
   return {
-    ...placeOf(ports),
+    ...place,
     parts,
     dimensions: LOCAL_DIMENSIONS,
-    readUsage: (query) => readUsageAnswer(ports, query),
-    readBreakdowns: (query, dimensions) => readUsageBreakdowns(ports, query, dimensions),
+    readUsage: (query) => readUsageAnswer(usagePorts, query),
+    readBreakdowns: (query, dimensions) => readUsageBreakdowns(usagePorts, query, dimensions),
     readOverview: async ({ breakdowns, forecast, year, hours }) => ({
       breakdowns: await parts.read(
         "breakdowns",
-        async () => valueOr([], await readUsageBreakdowns(ports, breakdowns, BREAKDOWNS)),
+        async () => valueOr([], await readUsageBreakdowns(usagePorts, breakdowns, BREAKDOWNS)),
         [],
       ),
       forecast: await parts.read(
         "estimate of this month",
-        async () => valueOr(null, await readUsageForecast(ports, forecast)),
+        async () => valueOr(null, await readUsageForecast(usagePorts, forecast)),
         null,
       ),
       year: await parts.read(
         "days of the year",
-        async () => valueOr(null, await readUsageSeries(ports, year)),
+        async () => valueOr(null, await readUsageSeries(usagePorts, year)),
         null,
       ),
       hours: await parts.read(
         "hours of the week",
-        async () => valueOr(null, await readUsageSeries(ports, hours)),
+        async () => valueOr(null, await readUsageSeries(usagePorts, hours)),
         null,
       ),
     }),
-    readSavings: (query) => readSavingsAnswer(ports, query),
+    readSavings: (query) => readSavingsAnswer(usagePorts, query),
     readCoverage: async (span, buckets) => ({
       ...readCoverage(ports, span),
       stoppedMs: readStoppedMs(ports, span, buckets),
     }),
-    readNewestCalls: (query) => readNewestCalls(ports, query),
+    readNewestCalls: (query) => readNewestCalls(usagePorts, query),
     nameFilters: async () => () => null,
     firstSteps: async () => (store.records.latestId() === null ? listFirstSteps(ports) : []),
     priceFixes: async ({ period }) => {

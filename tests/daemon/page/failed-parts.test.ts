@@ -76,7 +76,7 @@ describe("a part of a local page that can't be read", () => {
   for (const [path, part, breakIt, place, rest] of [
     ["/", "breakdowns", brokenBreakdowns, AT("breakdowns"), /May 2026 so far[\s\S]*class="chart"/],
     ["/savings", "menus of filters", brokenBreakdowns, AT("menus of filters"), /Savings/],
-    ["/savings", "coverage, menus of filters", brokenCoverage, NO_COVERAGE, /Savings/],
+    ["/savings", "coverage", brokenCoverage, NO_COVERAGE, /Savings/],
     ["/now", "limits", brokenLimits, AT("limits"), /Latest requests[\s\S]*apollo/],
     ["/now", "budgets", brokenBudgets, AT("budgets"), /Latest requests[\s\S]*apollo/],
     ["/now", "menus of filters", brokenBreakdowns, AT("menus of filters"), /Latest requests[\s\S]*apollo/],
