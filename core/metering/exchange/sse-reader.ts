@@ -2,16 +2,12 @@ import { type ByteQuota, type ByteStore, createByteStore } from "./byte-store.ts
 import { COLON, decodeUtf8, LF, NO_BYTES, SPACE, viewOf } from "./bytes.ts";
 import { createLineReader } from "./line-reader.ts";
 
-/** A server-sent event. `data` is a view that is valid only during the call; `text()` decodes it on demand. */
+/** A server-sent event. */
 export interface SseEvent {
-  /** The event name; null if the stream gave none (a `message` event in browsers). */
+  /** The event name, cut to `MAX_NAME_BYTES`; null if the stream gave none (a `message` event in browsers). */
   readonly event: string | null;
-  /** The last event id set by the stream; null before the first. */
-  readonly id: string | null;
-  /** The data lines joined by LF, undecoded. Inspect them to decide whether to call `text()`. */
+  /** The data lines joined by LF, undecoded. The view is valid only during the call. */
   readonly data: Uint8Array;
-  /** Returns the data decoded as UTF-8. */
-  text(): string;
 }
 
 interface SseReaderOptions {
@@ -32,8 +28,11 @@ interface SseReader {
 /** Default maximum size of an event, in bytes. Decision: the capture skip threshold of docs/specification.md#limits, 4 MiB. */
 const DEFAULT_MAX_EVENT_BYTES = 4 * 1024 * 1024;
 
+/** Maximum size of an event's name, in bytes. Names are kept, so the quota does not bound their memory. */
+const MAX_NAME_BYTES = 256;
+
 /**
- * Creates a reader of a `text/event-stream` (HTML Living Standard, "Interpreting an event stream"). An event within a single
+ * Creates a reader of a `text/event-stream` (HTML Living Standard, "Interpreting an event stream") without its ids. An event within a single
  * push is neither copied nor decoded, so that an ignored event costs little more than finding its line ends.
  */
 export function createSseReader(
@@ -46,7 +45,6 @@ export function createSseReader(
     dropped: 0,
     firstLine: true,
     name: null,
-    id: null,
     knownName: "",
     dataLines: 0,
     dataBytes: 0,
@@ -88,7 +86,6 @@ interface SseState {
   dropped: number;
   firstLine: boolean;
   name: string | null;
-  id: string | null;
   /** The last decoded name, cached because streams repeat it thousands of times. */
   knownName: string;
   dataLines: number;
@@ -113,17 +110,15 @@ function readLine(state: SseState, bytes: Uint8Array, lineFrom: number, to: numb
   }
   const field = fieldOf(bytes[from]!);
   const value = field === null ? -1 : valueStart(bytes, from, to, field);
-  if (value === -1) return; // a comment, `retry`, or an unknown field
+  if (value === -1) return; // a comment, `id`, `retry`, or an unknown field
   if (to - from > state.maxEventBytes) state.tooLarge = true;
   else if (field === "data") addData(state, bytes, value, to);
-  else if (field === "event") {
-    if (!equalsAscii(bytes, value, to, state.knownName)) {
-      state.knownName = decodeUtf8(bytes.subarray(value, to));
+  else {
+    const nameEnd = Math.min(to, value + MAX_NAME_BYTES);
+    if (!equalsAscii(bytes, value, nameEnd, state.knownName)) {
+      state.knownName = decodeUtf8(bytes.subarray(value, nameEnd));
     }
     state.name = state.knownName === "" ? null : state.knownName;
-  } else {
-    const text = decodeUtf8(bytes.subarray(value, to));
-    if (!text.includes("\0")) state.id = text;
   }
 }
 
@@ -160,11 +155,10 @@ function dispatch(state: SseState): void {
   const event =
     tooLarge || state.dataLines === 0
       ? null
-      : new BufferedSseEvent(
-          state.name,
-          state.id,
-          store.length > 0 ? store.view() : viewOf(state.pushed, state.dataFrom, state.dataTo),
-        );
+      : {
+          event: state.name,
+          data: store.length > 0 ? store.view() : viewOf(state.pushed, state.dataFrom, state.dataTo),
+        };
   state.name = null;
   state.dataLines = state.dataBytes = state.dataFrom = state.dataTo = 0;
   state.tooLarge = false;
@@ -172,27 +166,12 @@ function dispatch(state: SseState): void {
   if (event !== null) state.onEvent(event);
 }
 
-class BufferedSseEvent implements SseEvent {
-  readonly event: string | null;
-  readonly id: string | null;
-  readonly data: Uint8Array;
-  constructor(event: string | null, id: string | null, data: Uint8Array) {
-    this.event = event;
-    this.id = id;
-    this.data = data;
-  }
-  text(): string {
-    return decodeUtf8(this.data);
-  }
-}
-
 const LINE_FEED = Uint8Array.of(LF);
 
 /** Returns the only field that can start with this byte. */
-function fieldOf(firstByte: number): "data" | "event" | "id" | null {
+function fieldOf(firstByte: number): "data" | "event" | null {
   if (firstByte === 0x64) return "data";
-  if (firstByte === 0x65) return "event";
-  return firstByte === 0x69 ? "id" : null;
+  return firstByte === 0x65 ? "event" : null;
 }
 
 /** Returns the start of the value if the line has this field, or -1. A name without a colon has an empty value. */

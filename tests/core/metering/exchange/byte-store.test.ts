@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { EventStreamCodec } from "@smithy/eventstream-codec";
 import { type ByteQuota, createByteStore } from "../../../../core/metering/exchange/byte-store.ts";
+import { decodeUtf8 } from "../../../../core/metering/exchange/bytes.ts";
 import { createEventStreamReader } from "../../../../core/metering/exchange/event-stream-reader.ts";
 import { createJsonArrayReader } from "../../../../core/metering/exchange/json-array-reader.ts";
 import { createNdjsonReader } from "../../../../core/metering/exchange/ndjson-reader.ts";
@@ -53,14 +54,15 @@ const formats: Record<
 > = {
   "SSE with an event on one line": {
     write: (items) => encoder.encode(items.map((item) => `data: ${item}\n\n`).join("")),
-    open: (quota, report) => createSseReader((event) => report(event.text()), { quota }),
+    open: (quota, report) => createSseReader(({ data }) => report(decodeUtf8(data)), { quota }),
   },
   "SSE with an event on many lines": {
     write: (items) =>
       encoder.encode(
         items.map((item) => `${item.replace(/.{1,90}/g, (piece) => `data: ${piece}\n`)}\n`).join(""),
       ),
-    open: (quota, report) => createSseReader((event) => report(event.text().replaceAll("\n", "")), { quota }),
+    open: (quota, report) =>
+      createSseReader(({ data }) => report(decodeUtf8(data).replaceAll("\n", "")), { quota }),
   },
   "JSON lines": {
     write: (items) => encoder.encode(items.map((item) => `${item}\n`).join("")),

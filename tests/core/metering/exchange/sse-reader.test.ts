@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
+import { decodeUtf8 } from "../../../../core/metering/exchange/bytes.ts";
 import { createSseReader } from "../../../../core/metering/exchange/sse-reader.ts";
 import { singleBytes, splitAt, splitPlaces, utf8Bytes } from "./recording.rig.ts";
 
-type Seen = readonly [event: string | null, data: string, id: string | null];
+type Seen = readonly [event: string | null, data: string];
 
 function read(pieces: readonly Uint8Array[], maxEventBytes?: number): { events: Seen[]; dropped: number } {
   const events: Seen[] = [];
   const reader = createSseReader(
-    (event) => events.push([event.event, event.text(), event.id]),
+    ({ event, data }) => events.push([event, decodeUtf8(data)]),
     maxEventBytes === undefined ? {} : { maxEventBytes },
   );
   for (const piece of pieces) reader.push(piece);
@@ -22,77 +23,61 @@ function readBySpecification(text: string): Seen[] {
   const events: Seen[] = [];
   let data = "";
   let name = "";
-  let id: string | null = null;
   const lines = text.replace(/^\ufeff/, "").split(/\r\n|\r|\n/);
   for (const line of lines.slice(0, -1)) {
     if (line === "") {
-      if (data !== "") events.push([name === "" ? null : name, data.slice(0, -1), id]);
+      if (data !== "") events.push([name === "" ? null : name, data.slice(0, -1)]);
       data = name = "";
       continue;
     }
     const [, field, value] = /^([^:]*)(?:: ?(.*))?$/su.exec(line)!;
     if (field === "data") data += `${value ?? ""}\n`;
     else if (field === "event") name = value ?? "";
-    else if (field === "id" && !value?.includes("\0")) id = value ?? "";
   }
   return events;
 }
 
 describe("createSseReader()", () => {
   const rows: readonly (readonly [what: string, stream: string, events: readonly Seen[]])[] = [
-    ["LF", "event: a\ndata: b\n\n", [["a", "b", null]]],
-    ["CRLF", "event: a\r\ndata: b\r\n\r\n", [["a", "b", null]]],
-    ["CR", "event: a\rdata: b\r\r", [["a", "b", null]]],
+    ["LF", "event: a\ndata: b\n\n", [["a", "b"]]],
+    ["CRLF", "event: a\r\ndata: b\r\n\r\n", [["a", "b"]]],
+    ["CR", "event: a\rdata: b\r\r", [["a", "b"]]],
     [
       "a mixture of line ends",
       "data: a\r\n\ndata: b\n\r\ndata: c\r\rdata: d\n\n",
-      [..."abcd"].map((data): Seen => [null, data, null]),
+      [..."abcd"].map((data): Seen => [null, data]),
     ],
-    ["several data lines", "data: a\ndata:b\ndata\ndata:  c\n\n", [[null, "a\nb\n\n c", null]]],
+    ["several data lines", "data: a\ndata:b\ndata\ndata:  c\n\n", [[null, "a\nb\n\n c"]]],
     [
       "data that is empty",
       "data:\n\ndata\ndata\n\ndata:test\n\n",
       [
-        [null, "", null],
-        [null, "\n", null],
-        [null, "test", null],
+        [null, ""],
+        [null, "\n"],
+        [null, "test"],
       ],
     ],
-    [
-      "a name without data, which is no event and is forgotten",
-      "event: a\n\ndata: b\n\n",
-      [[null, "b", null]],
-    ],
-    ["the last name of an event", "event: a\nevent: b\ndata: c\nevent: d\n\n", [["d", "c", null]]],
-    ["an empty name", "event: a\nevent:\ndata: b\n\n", [[null, "b", null]]],
+    ["a name without data, which is no event and is forgotten", "event: a\n\ndata: b\n\n", [[null, "b"]]],
+    ["the last name of an event", "event: a\nevent: b\ndata: c\nevent: d\n\n", [["d", "c"]]],
+    ["an empty name", "event: a\nevent:\ndata: b\n\n", [[null, "b"]]],
     [
       "comments and fields nobody knows",
-      ": hi\nretry: 5\nfoo: bar\ndatax: y\ndat\n:\ndata: a\n\n",
-      [[null, "a", null]],
+      ": hi\nretry: 5\nid: 1\nid: \0\nfoo: bar\ndatax: y\ndat\n:\ndata: a\n\n",
+      [[null, "a"]],
     ],
     ["names of fields in their exact case", "Data: a\nEVENT: b\ndata : c\n\n", []],
-    [
-      "ids, which stay",
-      "id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\nid: x\0y\ndata: d\n\n",
-      [
-        [null, "a", "1"],
-        [null, "b", "1"],
-        [null, "c", ""],
-        [null, "d", ""],
-      ],
-    ],
-    ["a byte order mark at the start", "\ufeffdata: a\n\n", [[null, "a", null]]],
-    ["no byte order mark elsewhere", "data: a\n\n\ufeffdata: b\n\n", [[null, "a", null]]],
+    ["a byte order mark at the start", "\ufeffdata: a\n\n", [[null, "a"]]],
+    ["no byte order mark elsewhere", "data: a\n\n\ufeffdata: b\n\n", [[null, "a"]]],
     [
       "text beyond ASCII",
       "event: größe\ndata: ‰😀\n\nevent: größe\ndata: é\n\n",
       [
-        ["größe", "‰😀", null],
-        ["größe", "é", null],
+        ["größe", "‰😀"],
+        ["größe", "é"],
       ],
     ],
-    ["an event that no empty line ends", "data: a\n\ndata: b\n", [[null, "a", null]]],
-    ["a line that no line end ends", "data: a\n\ndata: b", [[null, "a", null]]],
+    ["an event that no empty line ends", "data: a\n\ndata: b\n", [[null, "a"]]],
+    ["a line that no line end ends", "data: a\n\ndata: b", [[null, "a"]]],
     ["nothing", "", []],
   ];
   for (const [what, stream, events] of rows) {
@@ -154,20 +139,22 @@ describe("createSseReader()", () => {
       "data: 0123456789abcdef\n\n",
       "data: 01234567\ndata: 89abcde\n\n",
       "event: 0123456789abcdef\ndata: x\n\n",
-      "id: 0123456789abcdef\ndata: x\n\n",
       "data: 0123456789abcdef\ndata: x\ndata: y\n\n",
       "data: 0123456789abcdef\n", // cut short as well
     ]) {
       const { events, dropped } = read([utf8Bytes("data: a\n\n"), utf8Bytes(large)], 15);
-      assert.deepEqual([events, dropped], [[[null, "a", null]], 1], large);
+      assert.deepEqual([events, dropped], [[[null, "a"]], 1], large);
     }
-    assert.deepEqual(read([utf8Bytes("data: 0123456789abcdef\n\ndata: b\n\n")], 15).events, [
-      [null, "b", null],
-    ]);
+    assert.deepEqual(read([utf8Bytes("data: 0123456789abcdef\n\ndata: b\n\n")], 15).events, [[null, "b"]]);
     assert.deepEqual(read([utf8Bytes(`: ${"long comment ".repeat(9)}\ndata: b\n\n`)], 15), {
-      events: [[null, "b", null]],
+      events: [[null, "b"]],
       dropped: 0,
     });
+  });
+
+  it("cuts a long name", () => {
+    const { events } = read([utf8Bytes(`event: ${"x".repeat(1_000)}\ndata: a\n\n`)]);
+    assert.deepEqual(events, [["x".repeat(256), "a"]]);
   });
 
   it("skips an event of 100 MB in bounded memory", () => {
@@ -179,7 +166,7 @@ describe("createSseReader()", () => {
         yield utf8Bytes("\n\ndata: after\n\n");
       })() as unknown as Uint8Array[],
     );
-    assert.deepEqual([events, dropped], [[[null, "after", null]], 1]);
+    assert.deepEqual([events, dropped], [[[null, "after"]], 1]);
   });
 
   it("neither copies nor decodes an event within one push", () => {
