@@ -173,7 +173,6 @@ function formatMetered(state: State): string[] {
       "meter_requests_total",
       "counter",
       'Metered requests since the start. outcome="blocked" were refused by a budget and not sent.',
-
       perModel(state, ({ requests, failed, blocked }) => [
         [{ outcome: "ok" }, requests - failed - blocked],
         [{ outcome: "failed" }, failed],

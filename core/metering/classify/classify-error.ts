@@ -16,8 +16,8 @@ import {
   TIMEOUT,
 } from "./error-codes.ts";
 
-/** A failure below HTTP. `tls`: the certificate or handshake was rejected. `aborted`: the client closed the connection. */
-export type CallFailure = "timeout" | "network" | "aborted" | "tls";
+/** A failure below HTTP. `aborted`: the client closed the connection. */
+export type CallFailure = "timeout" | "network" | "aborted";
 
 /** How a call ended. */
 export type CallOutcome =
@@ -83,8 +83,6 @@ const TRANSPORT: Readonly<Record<CallFailure, Classification>> = {
   timeout: TIMEOUT,
   network: NETWORK,
   aborted: ABORTED,
-  // A rejected certificate stays rejected until the configuration changes.
-  tls: { errorClass: "network", retryable: false },
 };
 
 /** Returns the classification of the first known code. Callers pass the code before the type, because it is more specific. */

@@ -315,7 +315,6 @@ describe("classifyError() for transport failures", () => {
   const table: Record<CallFailure, string> = {
     timeout: "timeout true -",
     network: "network true -",
-    tls: "network false -",
     aborted: "network false -",
   };
   for (const [reason, expected] of Object.entries(table))
