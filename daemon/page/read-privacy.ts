@@ -23,7 +23,7 @@ export async function readPrivacy(
   { sent, turn, sha256Hex }: PrivacyPorts,
   parts: PartReader = WHOLE,
 ): Promise<PrivacyAnswer> {
-  const [fields, projects] = [new Map<string, SentTimes>(), new Map<string, SentTimes>()];
+  const [fields, projects] = [new Map<string, Counted>(), new Map<string, Counted>()];
   const origins = new Set<string>();
   const counts = { metadata: 0, body: 0 };
   let [first, last]: (OutboxEntry | null)[] = [null, null];
@@ -55,14 +55,17 @@ export async function readPrivacy(
   };
 }
 
-function count(all: Map<string, SentTimes>, name: string, at: Millis, projects: readonly string[]): void {
-  const known = all.get(name);
-  all.set(name, {
-    firstAt: known?.firstAt ?? at,
-    lastAt: at,
-    times: (known?.times ?? 0) + 1,
-    projects: new Set([...(known?.projects ?? []), ...projects]),
-  });
+/** `SentTimes` while entries are counted. */
+type Counted = Omit<SentTimes, "projects"> & { readonly projects: Set<string> };
+
+function count(all: Map<string, Counted>, name: string, at: Millis, sentProjects: readonly string[]): void {
+  const { firstAt, times, projects } = all.get(name) ?? {
+    firstAt: at,
+    times: 0,
+    projects: new Set<string>(),
+  };
+  for (const project of sentProjects) projects.add(project);
+  all.set(name, { firstAt, lastAt: at, times: times + 1, projects });
 }
 
 /** Whether an entry has the hash of its content. */
