@@ -66,8 +66,8 @@ const SESSION_COLUMNS: Readonly<Record<string, "TEXT" | "INTEGER">> = {
 };
 
 /**
- * The migrations from version 0 to 29. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
- * that has been released never changes.
+ * The migrations from an empty database to the latest schema. docs/specification.md#local-records defines the steps to 6, 7, 11, 12
+ * and 14. A step that has been released never changes.
  *
  * Decision: the columns that reports read come first in `requests`, since SQLite reads a row from its start. There is no
  * index on `provider_response_id`: it would write to a random page for each record (25 µs, as long as the record itself).
