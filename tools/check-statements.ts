@@ -23,8 +23,8 @@ const EXCEPTIONS: readonly (readonly [rule: Violation["rule"], statement: RegExp
   ],
   [
     "insert_select",
-    /^insert into usage_(?:hourly|daily|branches) .* as changes\b/,
-    "addToRollups() compares the affected rows",
+    /^insert into (?:usage_(?:hourly|daily|branches) .* as changes|cost_seals)\b/,
+    "changeTogether() compares the affected rows",
   ],
   [
     "insert_select",

@@ -26,6 +26,12 @@ export interface SessionDriver extends Driver {
 interface Session {
   readonly sql: Sql;
   isClosed: boolean;
+  /** The statements with parameters that the session has prepared. */
+  readonly prepared: Set<string>;
+  /** The end of a statement with parameters that is sent for the first time; null without one. */
+  preparing: Promise<void> | null;
+  /** The beginning of a transaction, until its first statement. */
+  beginning: Promise<unknown> | null;
 }
 
 /** A caller that waits for a session. */
@@ -69,7 +75,12 @@ export function createSessionDriver(options: SessionPoolOptions): SessionDriver 
     acquireConnection: async () => {
       const session = await acquire(pool);
       const connection: DatabaseConnection = {
-        executeQuery: (query) => run(pool, session, query),
+        async executeQuery<Row>(query: CompiledQuery) {
+          const { beginning } = session;
+          session.beginning = null;
+          const [result] = await Promise.all([send<Row>(pool, session, query), beginning]);
+          return result;
+        },
         streamQuery: () => {
           throw new Error("streaming queries are not supported");
         },
@@ -81,7 +92,13 @@ export function createSessionDriver(options: SessionPoolOptions): SessionDriver 
       const session = lent.get(connection);
       if (session !== undefined) release(pool, session);
     },
-    beginTransaction: command(options.begin),
+    // Sent with the transaction's first statement, which reports an error of either.
+    beginTransaction: async (connection) => {
+      const beginning = connection.executeQuery(CompiledQuery.raw(options.begin));
+      beginning.catch(() => {});
+      const session = lent.get(connection);
+      if (session !== undefined) session.beginning = beginning;
+    },
     commitTransaction: command("commit"),
     rollbackTransaction: command("rollback"),
     destroy: () => close(pool),
@@ -90,7 +107,13 @@ export function createSessionDriver(options: SessionPoolOptions): SessionDriver 
 
 function openSession(pool: SessionPool): Session {
   const sql = pool.options.open(() => discard(pool, session));
-  const session: Session = { sql, isClosed: false };
+  const session: Session = {
+    sql,
+    isClosed: false,
+    prepared: new Set(),
+    preparing: null,
+    beginning: null,
+  };
   pool.all.add(session);
   return session;
 }
@@ -134,6 +157,31 @@ function release(pool: SessionPool, session: Session): void {
   const waiter = pool.waiters.shift();
   if (waiter === undefined) pool.idle.push(session);
   else waiter.take(session);
+}
+
+/**
+ * Sends a statement without waiting for the results of earlier ones, which come in the same order. But it waits while a statement with
+ * parameters runs for the first time: postgres.js keeps what follows such a statement in a queue, and would run it on a new connection, outside
+ * of the transaction, if this one were lost.
+ */
+async function send<Row>(
+  pool: SessionPool,
+  session: Session,
+  query: CompiledQuery,
+): Promise<QueryResult<Row>> {
+  while (session.preparing !== null) await session.preparing;
+  const result = run<Row>(pool, session, query);
+  if (query.parameters.length === 0 || session.prepared.has(query.sql)) return await result;
+  session.preparing = result.then(
+    () => {
+      if (pool.options.prepare) session.prepared.add(query.sql);
+      session.preparing = null;
+    },
+    () => {
+      session.preparing = null;
+    },
+  );
+  return await result;
 }
 
 /** Runs a statement. A session whose connection failed is not used again, even if postgres.js still offers it. */

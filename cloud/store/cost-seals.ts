@@ -1,5 +1,4 @@
 import { CompiledQuery, sql, type Transaction } from "kysely";
-import { DatabaseError } from "../../core/ports/postgres.ts";
 import { GENESIS_HASH } from "../../core/privacy/ledger/chain.ts";
 import {
   COST_SEAL_FORMAT,
@@ -11,7 +10,7 @@ import type { Sha256 } from "../../core/values/hash.ts";
 import { hashBytes } from "../../core/values/hash-text.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
-import { expectRows } from "./affected-rows.ts";
+import { type CheckedQuery, changeTogether, expectRows } from "./affected-rows.ts";
 import { checkFirstSums } from "./model-sums.ts";
 import type { CloudSchema } from "./schema.ts";
 import type { StoredRequest } from "./stored-request.ts";
@@ -40,21 +39,25 @@ const MOVE_HEAD = `insert into cost_seal_heads as h (workspace_id, seq, prev_has
   on conflict (workspace_id) do update set
     seq = h.seq + 1, prev_hash = h.hash, hash = ${hashOf("(h.seq + 1)", "h.hash")},
     summed_seq = case when h.summed_seq = h.seq then h.seq + 1 else h.summed_seq end, summed_seals = h.summed_seals + 1
-  returning seq, prev_hash, hash, summed_seq is not distinct from seq as is_summed`;
+  returning seq, summed_seq is not distinct from seq as is_summed`;
 
+/** Inserts the seal whose number and hash the head has: `$1` is the workspace, and what only the seal has follows. */
 const INSERT_SEAL = `insert into cost_seals
     (workspace_id, seq, kind, sealed_at, leaves, content_hash, prev_hash, hash)
-  values ($1::uuid, $2::bigint, $3::text, $4::timestamptz, $5::bytea, $6::text, $7::text, $8::text)`;
+  select workspace_id, seq, $2::text, $3::timestamptz, $4::bytea, $5::text, prev_hash, hash
+  from cost_seal_heads where workspace_id = $1::uuid`;
 
 /**
- * Appends a seal to the workspace's chain, in the caller's transaction, and returns its number and whether the sums by model are complete.
+ * Makes changes, then appends a seal of their rows to the workspace's chain, in the caller's transaction. Returns the seal's number and whether the
+ * sums by model are complete.
  *
  * The chain's head stays locked until the transaction ends, and the workspace's other batches wait for it. Call this after
  * everything else that the transaction locks.
  */
-export async function appendSeal(
+export async function changeAndSeal(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
+  changes: readonly CheckedQuery[],
   { kind, requests, sealedAt }: SealedRows,
   sha256: Sha256,
 ): Promise<{ readonly seq: string; readonly isSummed: boolean }> {
@@ -62,19 +65,17 @@ export async function appendSeal(
   const contentHash = hashBytes(leaves, sha256);
   const before = `["${COST_SEAL_FORMAT}",${JSON.stringify(workspaceId.toLowerCase())},`;
   const after = `","${kind}","${sealedAt}","${contentHash}"]`;
-  const { rows } = await trx.executeQuery<{
-    seq: string;
-    prev_hash: string;
-    hash: string;
-    is_summed: boolean;
-  }>(CompiledQuery.raw(MOVE_HEAD, [workspaceId, before, after]));
-  const [head] = rows;
-  if (head === undefined) throw new DatabaseError("conflict");
-  const { seq, prev_hash, hash } = head;
-  const seal = [workspaceId, seq, kind, sealedAt, leaves, contentHash, prev_hash, hash];
-  expectRows((await trx.executeQuery(CompiledQuery.raw(INSERT_SEAL, seal))).numAffectedRows, 1);
-  const isSummed = seq === "1" ? await checkFirstSums(trx, workspaceId) : head.is_summed;
-  return { seq, isSummed };
+  const results = await changeTogether(trx, [
+    ...changes,
+    { query: CompiledQuery.raw(MOVE_HEAD, [workspaceId, before, after]), rows: 1 },
+    {
+      query: CompiledQuery.raw(INSERT_SEAL, [workspaceId, kind, sealedAt, leaves, contentHash]),
+      rows: 1,
+    },
+  ]);
+  const head = results.at(-2)?.rows[0] as { readonly seq: string; readonly is_summed: boolean };
+  const isSummed = head.seq === "1" ? await checkFirstSums(trx, workspaceId) : head.is_summed;
+  return { seq: head.seq, isSummed };
 }
 
 /** Returns requests in order of their ids, which is PostgreSQL's order of UUIDs too. */
@@ -83,18 +84,20 @@ export function sortedById(requests: readonly StoredRequest[]): readonly StoredR
 }
 
 /**
- * Seals requests that this transaction filled in, and stores the seal's number in each. The caller has locked their rows
- * and has already updated the rollups.
+ * Makes changes, seals requests that this transaction filled in, and stores the seal's number in each. The caller has locked their rows, and the
+ * changes are those of the rollups.
  */
 export async function sealFilled(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
+  changes: readonly CheckedQuery[],
   requests: readonly StoredRequest[],
   sealedAt: string,
   sha256: Sha256,
 ): Promise<void> {
   const sorted = sortedById(requests);
-  const { seq } = await appendSeal(trx, workspaceId, { kind: "filled", requests: sorted, sealedAt }, sha256);
+  const sealed = { kind: "filled", requests: sorted, sealedAt } as const;
+  const { seq } = await changeAndSeal(trx, workspaceId, changes, sealed, sha256);
   const ids = JSON.stringify(sorted.map(({ request_id }) => request_id));
   const { numAffectedRows } = await sql`update requests set cost_seal = ${seq}::bigint
     where workspace_id = ${workspaceId}::uuid

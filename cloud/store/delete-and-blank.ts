@@ -1,10 +1,10 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import type { Millis } from "../../core/values/time.ts";
-import { expectRows } from "./affected-rows.ts";
+import { changeTogether, expectRows } from "./affected-rows.ts";
 import { deleteEmptyBranches } from "./branch-sums.ts";
 import { readRows } from "./ingest.ts";
 import { PERSONAL_REQUEST_COLUMNS } from "./request-columns.ts";
-import { addToRollups, rollupChanges } from "./rollup-changes.ts";
+import { rollupAdditions, rollupChanges } from "./rollup-changes.ts";
 import type { CloudSchema } from "./schema.ts";
 import type { StoredRequest } from "./stored-request.ts";
 
@@ -153,7 +153,7 @@ async function forgetBranches(
     { sign: -1, requests },
     { sign: 1, requests: requests.map((request) => ({ ...request, git_branch: null })) },
   ]);
-  await addToRollups(trx, workspaceId, changes);
+  await changeTogether(trx, rollupAdditions(workspaceId, changes));
   await deleteEmptyBranches(
     trx,
     workspaceId,

@@ -4,11 +4,11 @@ import type { PriceBook } from "../../core/pricing/price-book.ts";
 import type { Sha256 } from "../../core/values/hash.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { expectRows } from "./affected-rows.ts";
-import { appendSeal, sealFilled, sortedById } from "./cost-seals.ts";
+import { changeAndSeal, sealFilled, sortedById } from "./cost-seals.ts";
 import { askForModelSums, isAskingSeal } from "./model-sums.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { FILLABLE_COLUMNS, REQUEST_COLUMNS, type RequestColumn } from "./request-columns.ts";
-import { addToRollups, rollupChanges } from "./rollup-changes.ts";
+import { rollupAdditions, rollupChanges } from "./rollup-changes.ts";
 import { arrayColumns, columnArrays } from "./row-arrays.ts";
 import type { CloudSchema } from "./schema.ts";
 import { fillNulls, type StoredRequest } from "./stored-request.ts";
@@ -147,14 +147,9 @@ async function insertRows(
   const stored = new Set(ids);
   const requests =
     stored.size === sorted.length ? sorted : sorted.filter((row) => stored.has(row.request_id));
-  await addToRollups(trx, workspaceId, rollupChanges([{ sign: 1, requests }]));
-  const sealedAt = (requests[0] as StoredRequest).received_at;
-  const { seq, isSummed } = await appendSeal(
-    trx,
-    workspaceId,
-    { kind: "stored", requests, sealedAt },
-    sha256,
-  );
+  const additions = rollupAdditions(workspaceId, rollupChanges([{ sign: 1, requests }]));
+  const sealed = { kind: "stored", requests, sealedAt: (requests[0] as StoredRequest).received_at } as const;
+  const { seq, isSummed } = await changeAndSeal(trx, workspaceId, additions, sealed, sha256);
   return { ids, asksForSums: !isSummed && isAskingSeal(seq) };
 }
 
@@ -192,8 +187,14 @@ async function fillIn(
       { sign: -1, requests: former },
       { sign: 1, requests: filled },
     ]);
-    await addToRollups(trx, workspaceId, changes);
-    await sealFilled(trx, workspaceId, filled, first.received_at, sha256);
+    await sealFilled(
+      trx,
+      workspaceId,
+      rollupAdditions(workspaceId, changes),
+      filled,
+      first.received_at,
+      sha256,
+    );
     return foreign;
   });
 }

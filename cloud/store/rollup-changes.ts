@@ -1,9 +1,8 @@
-import { CompiledQuery, type Transaction } from "kysely";
+import { CompiledQuery } from "kysely";
 import { effectiveBilling } from "../../core/values/billing.ts";
-import { expectRows } from "./affected-rows.ts";
+import type { CheckedQuery } from "./affected-rows.ts";
 import { NO_MACHINE, ROLLUP_SUMS, TOKEN_SUMS, USAGE_SUMS } from "./rollups.ts";
 import { arrayColumns, columnArrays } from "./row-arrays.ts";
-import type { CloudSchema } from "./schema.ts";
 import type { StoredRequest } from "./stored-request.ts";
 
 type Sum = (typeof ROLLUP_SUMS)[number];
@@ -237,19 +236,17 @@ function additionTo({ table, key, sums }: RollupTable): { statement: string; col
 }
 
 /**
- * Adds changes to the rollups, in the caller's transaction. Each statement sorts its keys, so that parallel batches lock them in
- * the same order.
+ * Returns the statements that add changes to the rollups. Each sorts its keys, so that parallel batches lock them in the same order.
  */
-export async function addToRollups(
-  trx: Transaction<CloudSchema>,
+export function rollupAdditions(
   workspaceId: string,
   changes: ReturnType<typeof rollupChanges>,
-): Promise<void> {
-  for (const rollup of ["hours", "days", "branches"] as const) {
+): readonly CheckedQuery[] {
+  return (["hours", "days", "branches"] as const).flatMap((rollup) => {
     const rows: readonly object[] = changes[rollup];
-    if (rows.length === 0) continue;
+    if (rows.length === 0) return [];
     const { statement, columns } = ADD[rollup];
-    const addition = CompiledQuery.raw(statement, [workspaceId, ...columnArrays(rows, columns)]);
-    expectRows((await trx.executeQuery(addition)).numAffectedRows, rows.length);
-  }
+    const query = CompiledQuery.raw(statement, [workspaceId, ...columnArrays(rows, columns)]);
+    return [{ query, rows: rows.length }];
+  });
 }

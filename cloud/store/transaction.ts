@@ -1,4 +1,4 @@
-import { sql, type Transaction } from "kysely";
+import { CompiledQuery, type QueryResult, sql, type Transaction } from "kysely";
 import { DatabaseError } from "../../core/ports/postgres.ts";
 import { isUuid } from "../../core/values/uuid.ts";
 import type { CloudDatabase } from "./open-database.ts";
@@ -59,6 +59,27 @@ export async function inSnapshot<T>(
 }
 
 /**
+ * Sends statements together, which run in their order, and returns their results: the transaction does not wait for this process between them,
+ * while it holds locks. Throws the first error, which can be `check()`'s, once all have ended: a rollback must come last.
+ */
+export async function executeTogether(
+  trx: Transaction<CloudSchema>,
+  queries: readonly CompiledQuery[],
+  check: (result: QueryResult<unknown>, at: number) => void = () => {},
+): Promise<readonly QueryResult<unknown>[]> {
+  const results = await trx
+    .getExecutor()
+    .provideConnection((connection) =>
+      Promise.allSettled(queries.map((query) => connection.executeQuery(query))),
+    );
+  return results.map((result, at) => {
+    if (result.status === "rejected") throw result.reason;
+    check(result.value, at);
+    return result.value;
+  });
+}
+
+/**
  * Sets the role and the scope, for the rest of the transaction. The ids are messages of their own: a node of a cluster sends `set local` to
  * the nodes that have the rows, but not `set_config()`.
  */
@@ -67,22 +88,23 @@ async function enterScope(
   role: "meter_app" | "meter_purge",
   { workspaceId, organisationId, userId, readsThenWrites = false }: TenantScope,
 ): Promise<void> {
-  const { rows } = await sql<{ can_move?: boolean }>`select
+  const reset = sql`select
     set_config('role', ${role}, true),
     set_config('meter.workspace_id', '', true),
     set_config('meter.organisation_id', '', true),
     set_config('meter.user_id', '', true)
-    ${sql.raw(readsThenWrites ? ", to_regclass('pg_dist_placement') is not null as can_move" : "")}`.execute(
-    trx,
-  );
+    ${sql.raw(readsThenWrites ? ", to_regclass('pg_dist_placement') is not null as can_move" : "")}`;
+  const settings: CompiledQuery[] = [reset.compile(trx)];
   if (userId !== undefined) {
     // The end of a statement in PostgreSQL's protocol.
     if (userId.includes("\0")) throw new RangeError("meter.user_id contains U+0000");
-    await sql`set local meter.user_id = ${sql.lit(userId)}`.execute(trx);
+    settings.push(sql`set local meter.user_id = ${sql.lit(userId)}`.compile(trx));
   }
-  if (workspaceId !== undefined) await enterWorkspace(trx, workspaceId);
-  if (organisationId !== undefined) await enterOrganisation(trx, organisationId);
-  if (workspaceId !== undefined && rows[0]?.can_move === true) await holdPlace(trx, workspaceId);
+  if (workspaceId !== undefined) settings.push(setLocal("meter.workspace_id", [workspaceId]));
+  if (organisationId !== undefined) settings.push(setLocal("meter.organisation_id", [organisationId]));
+  const [scope] = await executeTogether(trx, settings);
+  const [found] = (scope?.rows ?? []) as readonly { can_move?: boolean }[];
+  if (workspaceId !== undefined && found?.can_move === true) await holdPlace(trx, workspaceId);
 }
 
 /**
@@ -95,17 +117,17 @@ async function holdPlace(trx: Transaction<CloudSchema>, workspaceId: string): Pr
     and view_id = '00000000-0000-0000-0000-000000000000'::uuid`.execute(trx);
 }
 
-/** Sets a setting to ids, for the rest of the transaction. `set local` takes no parameters, so the ids must be UUIDs. */
-async function setLocal(trx: Transaction<CloudSchema>, name: string, ids: readonly string[]): Promise<void> {
+/** Returns a statement that sets a setting to ids, for the rest of the transaction. It takes no parameters, so the ids must be UUIDs. */
+function setLocal(name: string, ids: readonly string[]): CompiledQuery {
   for (const id of ids) if (!isUuid(id)) throw new RangeError(`${name} is not a UUID: ${JSON.stringify(id)}`);
-  await sql
-    .raw(`set local ${name} = '${name.endsWith("_ids") ? `{${ids.join(",")}}` : ids.join("")}'`)
-    .execute(trx);
+  return CompiledQuery.raw(
+    `set local ${name} = '${name.endsWith("_ids") ? `{${ids.join(",")}}` : ids.join("")}'`,
+  );
 }
 
 /** Sets the workspace of the transaction's scope, for the rest of the transaction. */
 export async function enterWorkspace(trx: Transaction<CloudSchema>, workspaceId: string): Promise<void> {
-  await setLocal(trx, "meter.workspace_id", [workspaceId]);
+  await trx.executeQuery(setLocal("meter.workspace_id", [workspaceId]));
 }
 
 /** Sets the organisation of the transaction's scope, for the rest of the transaction. */
@@ -113,7 +135,7 @@ export async function enterOrganisation(
   trx: Transaction<CloudSchema>,
   organisationId: string,
 ): Promise<void> {
-  await setLocal(trx, "meter.organisation_id", [organisationId]);
+  await trx.executeQuery(setLocal("meter.organisation_id", [organisationId]));
 }
 
 /** Lets the transaction read the rows of these workspaces in `workspaces`. */
@@ -121,7 +143,7 @@ export async function showWorkspaces(
   trx: Transaction<CloudSchema>,
   workspaceIds: readonly string[],
 ): Promise<void> {
-  await setLocal(trx, "meter.workspace_ids", workspaceIds);
+  await trx.executeQuery(setLocal("meter.workspace_ids", workspaceIds));
 }
 
 /** Lets the transaction read the rows of these organisations in `organisations`. */
@@ -129,7 +151,7 @@ export async function showOrganisations(
   trx: Transaction<CloudSchema>,
   organisationIds: readonly string[],
 ): Promise<void> {
-  await setLocal(trx, "meter.organisation_ids", organisationIds);
+  await trx.executeQuery(setLocal("meter.organisation_ids", organisationIds));
 }
 
 /** Locks the row of a workspace until the end of the transaction, so that one process at a time makes a change of its kind. */

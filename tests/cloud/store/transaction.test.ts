@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { sql } from "kysely";
-import { enterOrganisation, inScope, showWorkspaces } from "../../../cloud/store/transaction.ts";
+import { CompiledQuery, sql } from "kysely";
+import {
+  enterOrganisation,
+  executeTogether,
+  inScope,
+  showWorkspaces,
+} from "../../../cloud/store/transaction.ts";
 import { describeOnEngines, type TestDatabase } from "../kit/engines.ts";
 import { OTHER, WORKSPACE } from "../kit/tenant-rows.ts";
 
@@ -77,5 +82,48 @@ describeOnEngines("inScope()", (engine) => {
     }
     assert.equal(await isHeld(changed), true);
     assert.equal(await isHeld({ workspaceId: WORKSPACE }), false);
+  });
+});
+
+describeOnEngines("executeTogether()", (engine) => {
+  let test: TestDatabase;
+  before(async () => {
+    test = await engine.open({ maxConnections: 1 });
+    // Of the session, since a cluster would create another one on the coordinator.
+    await sql`create temporary table steps (step integer)`.execute(test.db);
+    await sql`grant all on steps to meter_app`.execute(test.db);
+  });
+  after(() => test.close());
+
+  const add = (step: number) => CompiledQuery.raw("insert into steps values ($1)", [step]);
+  const count = CompiledQuery.raw("select count(*)::integer as n from steps");
+  const run = (...[queries, check]: [readonly CompiledQuery[], ((_: unknown, at: number) => void)?]) =>
+    inScope(test.db, {}, (trx) => executeTogether(trx, queries, check));
+  const stored = async () => (await run([count]))[0]?.rows;
+
+  it("runs statements in their order, and each sees the changes of those before it", async () => {
+    const results = await run([count, add(1), count, add(2), count]);
+    assert.deepEqual(
+      results.map(({ rows }) => rows),
+      [[{ n: 0 }], [], [{ n: 1 }], [], [{ n: 2 }]],
+    );
+    assert.deepEqual(
+      [results[1], results[3]].map((result) => result?.numAffectedRows),
+      [1n, 1n],
+    );
+    assert.deepEqual(await stored(), [{ n: 2 }]);
+  });
+
+  it("throws the first error once all have ended, and nothing is stored", async () => {
+    const divide = CompiledQuery.raw("select 1 / $1::integer", [0]);
+    const before = await stored();
+    await assert.rejects(run([add(3), divide, add(4), add(5)]), { reason: "invalid_value" });
+    await assert.rejects(
+      run([add(3), add(4), divide], (_, at) => {
+        if (at === 1) throw new RangeError("checked");
+      }),
+      { message: "checked" },
+    );
+    assert.deepEqual(await stored(), before);
   });
 });
