@@ -1,7 +1,8 @@
 /**
- * `npm run nightly`: the long runs of what the checks measure on few rounds: kills, an update, faults, power cuts, properties and an hour of load.
- * Prints a table of verdicts, writes them with all figures to `--out FILE` (JSON), and exits with 1 if one failed. `--rounds N` (1,000) is the
- * number of kills overall, `--cuts N` (200) that of power cuts, `--minutes N` (60) the length of the soak; `--only NAME` runs one part.
+ * `npm run nightly`: the long runs of what the checks measure on few rounds: kills, an update, faults, power cuts, properties and an hour of
+ * load; and the budgets of pages. Prints a table of verdicts, writes them with all figures to `--out FILE` (JSON), and exits with 1 if one
+ * failed. `--rounds N` (1,000) is the number of kills overall, `--cuts N` (200) that of power cuts, `--minutes N` (60) the length of the
+ * soak; `--only NAME` runs one part.
  */
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -60,6 +61,9 @@ const parts: readonly Part[] = [
     words: ["bench/queries/main.ts", "--requests", "100000,300000", "--rounds", "20"],
     limitMinutes: 60,
   },
+  { name: "build", words: ["tools/build.ts"], limitMinutes: 20 },
+  // Of the output of the build.
+  { name: "reports", words: ["bench/reports/main.ts"], limitMinutes: 90 },
   {
     name: "tests",
     words: ["tools/run-tests.ts"],

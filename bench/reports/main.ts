@@ -1,7 +1,8 @@
 /**
  * `npm run bench:reports`: reports and the local page of an installed program over a million requests of 90 days: first by reading
  * every request, as after an update from a version without rollups, then from the rollups that the daemon has built, over the
- * same database. Needs the output of `npm run build`.
+ * same database; and when each page is first painted in Chromium. Needs the output of `npm run build`. Fails if a page takes more CPU
+ * time than it may, or is painted too late.
  *
  * `node bench/reports/main.ts [--requests 1000000] [--even] [--json]`: `--even` spreads the calls over day and night and over all projects.
  */
@@ -19,6 +20,7 @@ import { machineFactor, median, treeCpuMs } from "../cpu-time.ts";
 import { installProgram } from "../installed-program.ts";
 import { type Measure, saveResult } from "../summary/results.ts";
 import { makeRecords } from "./dataset.ts";
+import { measureFirstPaints } from "./first-paint.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -29,9 +31,10 @@ const { values: options } = parseArgs({
 });
 const requests = Number(options.requests);
 
-/** The targets for the medians, in milliseconds. */
+/** The targets for the medians, and for the first paint of a page in Chromium, in milliseconds. */
 const MAX_PAGE_MS = 50;
 const MAX_REPORT_MS = 100;
+const MAX_FIRST_PAINT_MS = 300;
 
 /** Records per transaction. */
 const BATCH = 500;
@@ -168,6 +171,24 @@ const addMeasure = (
     goals: mostMs === null ? [] : [{ peer: null, most: mostMs }],
   });
 
+/** Prints when each page is first painted, and adds it to the measures. */
+async function printFirstPaints(port: number): Promise<void> {
+  const pages = PATHS.filter((path) => !path.startsWith("/v1/"));
+  const paints = await measureFirstPaints(`http://127.0.0.1:${port}`, pages);
+  if (paints === null) console.log("first paint: not measured, there is no Chromium");
+  for (const [path, ms] of paints ?? []) {
+    const isFine = ms <= MAX_FIRST_PAINT_MS;
+    if (!isFine) process.exitCode = 1;
+    measures.push({
+      title: `First paint of ${path}`,
+      unit: "ms",
+      bars: [{ name: "in Chromium", value: ms }],
+      goals: [{ peer: null, most: MAX_FIRST_PAINT_MS }],
+    });
+    console.log(`${`first paint of ${path}`.padEnd(46)}${inMs(ms)}${isFine ? "" : " (beyond the target)"}`);
+  }
+}
+
 try {
   await fill(database);
   run("--version");
@@ -198,6 +219,7 @@ try {
       `${`first byte of ${path}`.padEnd(36)}${inMs(pageScans[at] ?? 0)}${inMs(ms)}, CPU${inMs(cpuMs)}${isFine ? "" : " (beyond the target)"}`,
     );
   }
+  await printFirstPaints(port);
   console.log(
     `${"meter --version".padEnd(36)}${"".padStart(10)}${inMs(repeat(ROUNDS, () => run("--version")))}`,
   );
