@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { createWriteStream, type WriteStream } from "node:fs";
+import { rename, rm, stat } from "node:fs/promises";
 import type { Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { UsageError } from "clipanion";
@@ -40,7 +40,7 @@ export async function exportRequests(context: CommandContext, options: ExportOpt
   await withStore(context.home, { readOnly: true }, async ({ records }) => {
     const work = (write: WritePart) => convert(readPages(records, options), write);
     if (output === undefined) await writeToStdout(context.stdout, work);
-    else await writeWholeFile(output, work);
+    else await writeOutput(output, work);
   });
 }
 
@@ -99,20 +99,42 @@ async function writeToStdout(stream: Writable, work: (write: WritePart) => Promi
   }
 }
 
-/** Writes a file that is complete or absent. Only this user can read it, since it names folders and projects. */
+/**
+ * Writes a file that is complete or absent. Only this user can read it, since it names folders and projects. A device or a pipe, such as
+ * `/dev/stdout`, is written to and stays.
+ */
+async function writeOutput(path: string, work: (write: WritePart) => Promise<void>): Promise<void> {
+  try {
+    const found = await stat(path).catch(() => null);
+    if (found === null || found.isFile() || found.isDirectory()) await writeWholeFile(path, work);
+    else await writeStream(createWriteStream(path), work);
+  } catch (cause) {
+    if (!(cause instanceof Error) || !("code" in cause) || !("syscall" in cause)) throw cause;
+    throw new CommandFailure(`Could not write ${path}: ${describeFileProblem(cause)}.`);
+  }
+}
+
 async function writeWholeFile(path: string, work: (write: WritePart) => Promise<void>): Promise<void> {
   const partial = `${path}.partial`;
-  const stream = createWriteStream(partial, { mode: 0o600 });
+  try {
+    // One that is left from before could have other permissions, or be a link.
+    await rm(partial, { force: true });
+    await writeStream(createWriteStream(partial, { flags: "wx", mode: 0o600 }), work);
+    await rename(partial, path);
+  } catch (cause) {
+    await rm(partial, { force: true }).catch(() => {});
+    throw cause;
+  }
+}
+
+async function writeStream(stream: WriteStream, work: (write: WritePart) => Promise<void>): Promise<void> {
   try {
     await once(stream, "open");
     await work((part) => writePart(stream, part));
     stream.end();
     await finished(stream);
-    await rename(partial, path);
   } catch (cause) {
     stream.destroy();
-    await rm(partial, { force: true }).catch(() => {});
-    if (!(cause instanceof Error) || !("code" in cause) || !("syscall" in cause)) throw cause;
-    throw new CommandFailure(`Could not write ${path}: ${describeFileProblem(cause)}.`);
+    throw cause;
   }
 }

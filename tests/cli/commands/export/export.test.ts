@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
@@ -172,6 +180,21 @@ describe("meter export", () => {
       readdirSync(sample.home).filter((name) => name.endsWith(".partial")),
       [],
     );
+  });
+
+  it("writes a file of this user also if a part of an earlier one is left", async () => {
+    const output = join(sample.home, "again.jsonl");
+    writeFileSync(`${output}.partial`, "left");
+    assert.equal((await run("--project", "a", "-o", output)).code, 0);
+    if (process.platform !== "win32") assert.equal(statSync(output).mode & 0o777, 0o600);
+    assert.equal(linesOf(readFileSync(output, "utf8")).length, 3);
+  });
+
+  it("writes to a device without replacing it", { skip: process.platform === "win32" }, async () => {
+    const device = join(sample.home, "device");
+    symlinkSync("/dev/null", device);
+    assert.equal((await run("--project", "a", "-o", device)).code, 0);
+    assert.ok(lstatSync(device).isSymbolicLink());
   });
 
   it("names the formats", async () => {
