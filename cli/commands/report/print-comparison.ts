@@ -3,8 +3,6 @@ import { nameOf } from "../../../core/pricing/list-prices.ts";
 import { DEFAULT_USAGE_QUERY, type UsageQuery, withFilter } from "../../../core/pricing/view/usage-query.ts";
 import { metricOf } from "../../../core/pricing/view/usage-sums.ts";
 import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
-import { DAY_MS } from "../../../core/values/time.ts";
-import { formatInstant } from "../../../core/wire/instant.ts";
 import type { UsageDimension } from "../../../core/wire/usage.ts";
 import { readUsageAnswer } from "../../../daemon/api/read-usage.ts";
 import { comparisonJson, modelsFile, modelsQuery } from "../../../pages/models-file.ts";
@@ -16,6 +14,7 @@ import type { CommandContext } from "../../program/command-context.ts";
 import { CommandFailure, exitCodes } from "../../program/exit-codes.ts";
 import { readGitFilters } from "../../program/git-filters.ts";
 import { readPeriod } from "../../program/period.ts";
+import { toUsagePeriod } from "../../program/usage-period.ts";
 import { openPriceBook } from "../../records/price-book.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { renderTable } from "../../render/table.ts";
@@ -60,23 +59,13 @@ export async function printComparison(context: CommandContext, options: Comparis
   });
 }
 
-/** The length of a period whose begin is not given. */
-const DEFAULT_MS = 30 * DAY_MS;
-
 function toQuery({ utc, ...options }: ComparisonOptions, now: number): UsageQuery {
   if (options.commit !== undefined) throw new UsageError("--as and --commit can't be combined.");
-  const { from, to } = readPeriod(options, now, utc);
+  const period = toUsagePeriod(readPeriod(options, now, utc), now);
   const { branch, pullRequest } = readGitFilters(options);
   const { project, model, provider, session } = options;
   const values = { project, model, provider, session, branch, pull_request: pullRequest };
-  let query: UsageQuery = { ...DEFAULT_USAGE_QUERY, tz: utc ? "UTC" : null };
-  if (from !== null || to !== null) {
-    const start = from ?? (to ?? now) - DEFAULT_MS;
-    query = {
-      ...query,
-      period: { from: formatInstant(start), to: to === null ? null : formatInstant(to) },
-    };
-  }
+  let query: UsageQuery = { ...DEFAULT_USAGE_QUERY, period, tz: utc ? "UTC" : null };
   for (const [dimension, value] of Object.entries(values))
     if (value !== undefined) query = withFilter(query, dimension as UsageDimension, `${value}`);
   return query;

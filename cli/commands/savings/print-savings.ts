@@ -1,7 +1,6 @@
 import { DEFAULT_USAGE_QUERY, type UsageQuery, withFilter } from "../../../core/pricing/view/usage-query.ts";
 import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
-import { formatInstant } from "../../../core/wire/instant.ts";
 import type { SavingsAnswer } from "../../../core/wire/savings.ts";
 import { readSavingsAnswer } from "../../../daemon/api/read-usage.ts";
 import { formatShare } from "../../../pages/figures.ts";
@@ -10,6 +9,7 @@ import { readConfig } from "../../home/read-config.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { CommandFailure, exitCodes } from "../../program/exit-codes.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
+import { toUsagePeriod } from "../../program/usage-period.ts";
 import { openPriceBook } from "../../records/price-book.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { renderTable } from "../../render/table.ts";
@@ -45,11 +45,9 @@ export async function printSavings(context: CommandContext, options: SavingsOpti
   });
 }
 
-function toQuery({ project, model, utc, ...period }: SavingsOptions, now: number): UsageQuery {
-  const { from, to } = readPeriod(period, now, utc);
-  let query: UsageQuery = { ...DEFAULT_USAGE_QUERY, tz: utc ? "UTC" : null };
-  if (from !== null)
-    query = { ...query, period: { from: formatInstant(from), to: to === null ? null : formatInstant(to) } };
+function toQuery({ project, model, utc, ...options }: SavingsOptions, now: number): UsageQuery {
+  const period = toUsagePeriod(readPeriod(options, now, utc), now);
+  let query: UsageQuery = { ...DEFAULT_USAGE_QUERY, period, tz: utc ? "UTC" : null };
   if (project !== undefined) query = withFilter(query, "project", project);
   return model === undefined ? query : withFilter(query, "model", model);
 }

@@ -49,6 +49,11 @@ describe("meter savings", () => {
     assert.match((await runWords(sample.home, ["savings", "--model", "none"])).stdout, /\nNo requests\.\n$/);
   });
 
+  it("covers the 30 days before --to, without a begin", async () => {
+    const { stdout } = await runWords(sample.home, ["savings", "--utc", "--to", "2026-05-30"]);
+    assert.equal(stdout, "2026-05-01 to 2026-05-30 (UTC)\nNo requests.\n");
+  });
+
   it("refuses a period that is too long, and needs a database", async () => {
     const { code, stderr } = await runWords(sample.home, ["savings", "--since", "500d"]);
     assert.equal(code, 2);
