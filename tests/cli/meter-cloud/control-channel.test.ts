@@ -4,7 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
-import { fetch } from "undici";
+import { setTimeout } from "node:timers/promises";
+import { Agent, fetch, getGlobalDispatcher, setGlobalDispatcher } from "undici";
+import type { AdministrationParts } from "../../../cli/meter-cloud/administration.ts";
+import type { Manifest } from "../../../cli/meter-cloud/backup.ts";
+import { openControlChannel, requestFromServer } from "../../../cli/meter-cloud/control-channel.ts";
 import { type CloudProcess, startCloudProcess } from "../../cloud/kit/cloud-process.ts";
 import { runCloudWords } from "./run-cloud-command.rig.ts";
 
@@ -85,5 +89,24 @@ describe("meter-cloud while a server has the embedded database open", { skip, ti
     assert.equal(await server.end("SIGTERM"), 0);
     assert.equal(existsSync(control), false);
     assert.match(await run("admin", "set-plan", workspaceId, "team"), /is on the plan team/);
+  });
+});
+
+describe("requestFromServer()", { skip }, () => {
+  it("waits for a task as long as it takes", async () => {
+    const home = mkdtempSync(join(tmpdir(), "meter-cloud-control-"));
+    const back_up = { written: true } as unknown as Manifest;
+    const parts = { backUp: () => setTimeout(2_000, back_up) } as unknown as AdministrationParts;
+    const channel = await openControlChannel(home, parts);
+    const dispatcher = getGlobalDispatcher();
+    // What `fetch` waits for a response, five minutes by default.
+    setGlobalDispatcher(new Agent({ headersTimeout: 100 }));
+    try {
+      assert.deepEqual(await requestFromServer(home, "back_up", { folder: home }), { result: back_up });
+    } finally {
+      setGlobalDispatcher(dispatcher);
+      await channel.close();
+      rmSync(home, { recursive: true, force: true });
+    }
   });
 });
