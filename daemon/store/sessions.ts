@@ -42,6 +42,21 @@ interface LatestRow {
   readonly session_source: SessionSummary["source"];
 }
 
+/** What the requests of a session with one billing mode and cost source add up to. */
+interface SessionSums extends SumRow {
+  readonly first: Millis;
+  readonly last: Millis;
+  /** The ids of the sub-agents, as a JSON array. */
+  readonly agents: string;
+  readonly from_logs: number;
+}
+
+const SUM_SESSION = `SELECT ${SERIES_COLUMNS.billing_mode} AS billing_mode, cost_source, ${sumsOfRequests},
+    min(requested_at) AS first, max(requested_at + latency_ms) AS last,
+    json_group_array(DISTINCT agent_id) FILTER (WHERE agent_id IS NOT NULL) AS agents,
+    count(CASE WHEN record_source = 'logs' THEN 1 END) AS from_logs
+  FROM requests WHERE session_id = ? GROUP BY 1, 2`;
+
 function summarise(connection: SqliteConnection, sessionId: string): SessionSummary | null {
   const latest = connection
     .prepare<LatestRow>(
@@ -49,20 +64,8 @@ function summarise(connection: SqliteConnection, sessionId: string): SessionSumm
        WHERE session_id = ? ORDER BY requested_at DESC, seq DESC LIMIT 1`,
     )
     .get([sessionId]);
-  const facts = connection
-    .prepare<{ first: Millis; last: Millis; agents: number; from_logs: number }>(
-      `SELECT min(requested_at) AS first, max(requested_at + latency_ms) AS last, count(DISTINCT agent_id) AS agents,
-         count(CASE WHEN record_source = 'logs' THEN 1 END) AS from_logs
-       FROM requests WHERE session_id = ?`,
-    )
-    .get([sessionId]);
-  if (latest === null || facts === null) return null;
-  const sums = connection
-    .prepare<SumRow>(
-      `SELECT ${SERIES_COLUMNS.billing_mode} AS billing_mode, cost_source, ${sumsOfRequests}
-       FROM requests WHERE session_id = ? GROUP BY 1, 2`,
-    )
-    .all([sessionId]);
+  const sums = connection.prepare<SessionSums>(SUM_SESSION).all([sessionId]);
+  if (latest === null || sums.length === 0) return null;
   return {
     sessionId,
     source: latest.session_source,
@@ -70,10 +73,10 @@ function summarise(connection: SqliteConnection, sessionId: string): SessionSumm
     client: latest.client,
     clientVersion: latest.client_version,
     branch: latest.git_branch,
-    startedAt: facts.first,
-    endedAt: facts.last,
-    agents: facts.agents,
-    fromLogs: facts.from_logs,
+    startedAt: Math.min(...sums.map(({ first }) => first)),
+    endedAt: Math.max(...sums.map(({ last }) => last)),
+    agents: new Set(sums.flatMap(({ agents }) => JSON.parse(agents) as string[])).size,
+    fromLogs: sums.reduce((sum, { from_logs }) => sum + from_logs, 0),
     usage: sumRows(toReportRows(sums, undefined)),
   };
 }

@@ -35,7 +35,7 @@ describe("sessions.list()", () => {
   it("sums each session, the latest first", () =>
     withStore(async (store) => {
       store.records.insert([
-        call("a", 0, { gitBranch: "old", clientVersion: "1.0.0" }),
+        call("a", 0, { gitBranch: "old", clientVersion: "1.0.0", agentId: "y", billingMode: "plan" }),
         call("b", 5, { billingMode: "plan", sessionSource: "inferred" }),
         call(null, 6),
         call("a", 10, { agentId: "x", project: "api", gitBranch: "new", client: "codex" }),
