@@ -1,7 +1,7 @@
 import { GITLEAKS_SHAPES } from "./gitleaks-shapes.data.ts";
 import { createKeywordScan, type KeywordScan } from "./keyword-scan.ts";
 import { ALPHANUMERIC, characterSet, type RedactionRule, runEnd, WORD } from "./rule.ts";
-import { compileShape, MAX_RUN, matchEnd, type Shape, type ShapeData } from "./shape.ts";
+import { compileShape, type LongRuns, MAX_RUN, matchEnd, type Shape, type ShapeData } from "./shape.ts";
 import { VENDOR_SHAPES } from "./vendor-shapes.ts";
 
 /** Shortest keyword that identifies a credential which the end of the text cuts off. */
@@ -25,12 +25,17 @@ const BASE64_SYMBOL = characterSet("+/");
 const isWithinBase64 = (text: string, start: number, end: number): boolean =>
   BASE64_SYMBOL[text.charCodeAt(start - 1)] === 1 && BASE64_SYMBOL[text.charCodeAt(end)] === 1;
 
+interface Found {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** Finds a credential by its keyword, which ends at `keywordEnd`. */
-function findToken(text: string, shape: Shape, keywordEnd: number): { start: number; end: number } | null {
+function findToken(text: string, shape: Shape, keywordEnd: number, longRuns: LongRuns): Found | null {
   const start = keywordEnd - shape.keyword.length - (shape.offset as number);
   const mayBeCut = shape.keyword.length >= MIN_CUT_KEYWORD;
   if (shape.bounded === true && ALPHANUMERIC[text.charCodeAt(start - 1)] === 1) return null;
-  let end = start < 0 ? -1 : matchEnd(text, start, shape, mayBeCut ? keywordEnd : text.length);
+  let end = start < 0 ? -1 : matchEnd(text, start, shape, mayBeCut ? keywordEnd : text.length, longRuns);
   if (end === -1) return null;
   if (shape.bounded === true && (WORD[text.charCodeAt(end)] === 1 || isWithinBase64(text, start, end)))
     return null;
@@ -40,11 +45,11 @@ function findToken(text: string, shape: Shape, keywordEnd: number): { start: num
 }
 
 /** Finds the value assigned to a vendor's name that ends at `nameEnd`. */
-function findAssigned(text: string, shape: Shape, nameEnd: number): { start: number; end: number } | null {
+function findAssigned(text: string, shape: Shape, nameEnd: number, longRuns: LongRuns): Found | null {
   ASSIGNMENT.lastIndex = nameEnd;
   if (!ASSIGNMENT.test(text)) return null;
   const start = ASSIGNMENT.lastIndex;
-  const end = matchEnd(text, start, shape, text.length);
+  const end = matchEnd(text, start, shape, text.length, longRuns);
   const isWhole = end !== -1 && WORD[text.charCodeAt(end)] !== 1 && shape.tail[text.charCodeAt(end)] !== 1;
   return isWhole && /\d/.test(text.slice(start, end)) ? { start, end } : null;
 }
@@ -80,11 +85,12 @@ export const serviceKeyRule: RedactionRule = {
     const { scan, shapesOf } = shapeScan;
     // Where each shape's last match ended: a keyword inside it starts no other match.
     const matchedTo = new Map<Shape, number>();
+    const longRuns: LongRuns = new Map();
     scan(text, (keyword, keywordEnd) => {
       for (const shape of shapesOf(keyword)) {
         if (keywordEnd <= (matchedTo.get(shape) ?? 0)) continue;
         const find = shape.offset === undefined ? findAssigned : findToken;
-        const found = find(text, shape, keywordEnd);
+        const found = find(text, shape, keywordEnd, longRuns);
         if (found === null) continue;
         matchedTo.set(shape, found.end);
         if (shannonEntropy(text.slice(found.start, found.end)) >= shape.entropy)

@@ -20,6 +20,9 @@ export interface ShapeData {
 /** Longest run of one character set. */
 export const MAX_RUN = 4_096;
 
+/** The long runs that were found in one text, so that a text with many keywords in one run is still searched in linear time. */
+export type LongRuns = Map<Run, { readonly from: number; readonly to: number }>;
+
 interface Run {
   readonly set: CharacterSet;
   readonly min: number;
@@ -44,12 +47,31 @@ export function compileShape(data: ShapeData): Shape {
  * Returns the end of the credential that begins at `start`, or -1 if there is none. A credential that the end of the text
  * cuts off counts if it reaches beyond `least`.
  */
-export function matchEnd(text: string, start: number, { runs }: Shape, least: number): number {
+export function matchEnd(
+  text: string,
+  start: number,
+  { runs }: Shape,
+  least: number,
+  longRuns: LongRuns,
+): number {
   let index = start;
-  for (const { set, min, max } of runs) {
-    const end = runEnd(text, index, set, max);
+  for (const run of runs) {
+    const { set, min, max } = run;
+    const end =
+      max < MAX_RUN
+        ? runEnd(text, index, set, max)
+        : Math.min(longRunEnd(text, index, run, longRuns), index + max);
     if (end - index < min) return end === text.length && end > least ? end : -1;
     index = end;
   }
   return index;
+}
+
+/** Returns the end of a run of any length. */
+function longRunEnd(text: string, index: number, run: Run, longRuns: LongRuns): number {
+  const known = longRuns.get(run);
+  if (known !== undefined && known.from <= index && index < known.to) return known.to;
+  const to = runEnd(text, index, run.set, text.length);
+  longRuns.set(run, { from: index, to });
+  return to;
 }

@@ -56,6 +56,15 @@ describe("service_key", () => {
     assert.ok(isFound(`${token}abc `, "abc"));
   });
 
+  it("finds a credential at the end of a run of which the start is too long for one", () => {
+    const last = `tfp_${"aZ3kQ9vB1xN7pR5tW2mD8".repeat(2)}`;
+    assert.deepEqual(redact(`tfp_${"x7".repeat(2_500)}-${last}`), {
+      ok: true,
+      text: `tfp_${"x7".repeat(2_500)}-[redacted:service_key]`,
+      summary: ["service_key"],
+    });
+  });
+
   it("finds Discord's bot tokens and webhooks", () => {
     const alphabet = "abcdefghijkmnopqrstuvwxyzABCDEFGH0123456789";
     const token = `M${draw(pick, alphabet, 25)}.${draw(pick, alphabet, 6)}.${draw(pick, alphabet, 38)}`;
