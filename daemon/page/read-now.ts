@@ -1,3 +1,4 @@
+import { html } from "hono/html";
 import { addToSplit, NO_COST } from "../../core/pricing/cost-split.ts";
 import { DEFAULT_USAGE_QUERY, type UsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { parseSums } from "../../core/pricing/view/usage-sums.ts";
@@ -115,7 +116,7 @@ export function listFirstSteps({ state }: Pick<ApiPorts, "state">): readonly Fir
   return [
     { text: "The daemon runs.", isDone: true },
     {
-      text: `Run a program through the meter, or set HTTPS_PROXY=http://127.0.0.1:${proxy.port} for it. To meter every new shell: meter init`,
+      text: html`Run a program through the meter, or set <code>HTTPS_PROXY=http://127.0.0.1:${proxy.port}</code> for it. To meter every new shell: <code>meter init</code>`,
       isDone: proxy.counters.accepted > 0,
       command: "meter run -- claude",
     },

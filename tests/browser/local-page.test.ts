@@ -77,6 +77,9 @@ const PAGES = [
   "settings",
 ];
 
+/** The pages of a meter without a call. */
+const EMPTY_PAGES = PAGES.filter((path) => !/\?|\//.test(path));
+
 /** The pages that the tests of every page do not open: with another view, filter, order or texts. */
 const OTHER_PAGES = PAGES.filter((path) => /\?|requests\//.test(path));
 
@@ -431,8 +434,17 @@ describe("the local page in Chromium", {
       assert.deepEqual(loaded, ["?period=90d"]);
     }));
 
-  it("says how to begin, and shows the first call when it ends", () =>
+  it("has no barrier before the first call, says how to begin, and shows the first call when it ends", () =>
     withPage(`${addressOf(empty)}now`, {}, async (page) => {
+      for (const path of EMPTY_PAGES) {
+        assert.equal((await page.goto(`${addressOf(empty)}${path}`))?.status(), 200, path);
+        await page.setViewportSize({ width: 1440, height: 900 });
+        assert.deepEqual(await findBarriers(page, rulesIn("light")), [], path);
+        await page.setViewportSize({ width: 320, height: 700 });
+        assert.deepEqual(await findBarriers(page, NARROW), [], path);
+        assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320, path);
+      }
+      await page.goto(`${addressOf(empty)}now`);
       await page.getByText("Live", { exact: true }).waitFor();
       assert.ok(await page.getByText("Nothing metered yet").isVisible());
       const status = await callThroughGateway(empty.proxyPort);
