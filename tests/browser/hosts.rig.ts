@@ -3,6 +3,7 @@ import { createManualClock } from "../../adapters/clock/manual-clock.ts";
 import { serve } from "../../adapters/http/serve.ts";
 import { seedRates } from "../../cloud/store/rates.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
+import type { RandomBytes } from "../../core/ports/random.ts";
 import { loadBundledRates } from "../../core/pricing/bundled-rates.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
@@ -10,10 +11,11 @@ import { MAX_COVERAGE_ITEMS } from "../../core/wire/coverage.ts";
 import { batch, createRig, json, record, START } from "../cloud/kit/cloud-rig.ts";
 import { pagesEngine } from "../cloud/kit/engines.ts";
 import { sendBody } from "../cloud/kit/stored-body.ts";
-import { HOST, openApi } from "../daemon/api/api.rig.ts";
+import { HOST, openApi, sampleStatus } from "../daemon/api/api.rig.ts";
 import { sampleSettings } from "../daemon/page/sample-settings.rig.ts";
 import { sampleRecord } from "../daemon/store/sample-records.rig.ts";
 import { removeHome, startMeter } from "../end-to-end/meter-process.rig.ts";
+import { createSeededRandom } from "../simulation/seeded-random.ts";
 import { BROWSER_PATIENCE_MS } from "./chromium.rig.ts";
 import {
   createFilledHome,
@@ -99,7 +101,11 @@ export async function startLocalHost(withHostile: boolean): Promise<PageHostRig>
 export async function startStillLocalHost(): Promise<PageHostRig> {
   const sessions = sampleSessions(START);
   const records = [...sampleMonths(START), ...sessions];
-  const api = await openApi({ clock: createManualClock(START), settings: async () => sampleSettings() });
+  const store = { ...sampleStatus.store, dropped: {} };
+  const api = await openApi({
+    ...{ clock: createManualClock(START), settings: async () => sampleSettings() },
+    state: () => ({ ...sampleStatus, store }),
+  });
   fillStore(
     api.store,
     records.sort((one, other) => one.requestedAt - other.requestedAt),
@@ -187,6 +193,12 @@ async function stateCoverage(
   }
 }
 
+/** Returns bytes that are the same in every run. So are then ids, and the order of what has them. */
+function createSameBytes(): RandomBytes {
+  const random = createSeededRandom("pages");
+  return (count) => Uint8Array.from({ length: count }, () => random.integer(0, 255));
+}
+
 /** Starts a cloud with one workspace, of which the person owns the organisation. */
 export async function startCloudHost(withHostile: boolean): Promise<PageHostRig> {
   let app: { fetch: Parameters<typeof serve>[0] } | null = null;
@@ -196,7 +208,7 @@ export async function startCloudHost(withHostile: boolean): Promise<PageHostRig>
   );
   const origin = `http://127.0.0.1:${served.port}`;
   const config = { baseUrl: origin, rateLimits: { perKey: 1e6, perUser: 1e6 } };
-  const rig = await createRig(pagesEngine(), { config });
+  const rig = await createRig(pagesEngine(), { config, randomBytes: createSameBytes() });
   // The same as those of a daemon, in place of the rig's own, so that requests cost the same.
   await rig.db.deleteFrom("pricing_rates").execute();
   await seedRates(rig.db, loadBundledRates(), START);

@@ -15,6 +15,7 @@ import type { Accounts } from "../../../core/ports/accounts.ts";
 import type { BodyKeyStore } from "../../../core/ports/body-key-store.ts";
 import type { CloudLogEvent } from "../../../core/ports/cloud-log.ts";
 import type { Mail } from "../../../core/ports/mail.ts";
+import type { RandomBytes } from "../../../core/ports/random.ts";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import type { Plan } from "../../../core/values/plan.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
@@ -92,8 +93,6 @@ export interface CloudRig extends TestDatabase {
   call(method: string, path: string, token: string | null, body?: unknown): Promise<Response>;
 }
 
-const randomBytes = createRandomBytes();
-
 const ORGANISATION_ROLES: { readonly [S in Standing]?: "owner" | "admin" | "member" } = {
   organisationMember: "member",
   organisationAdmin: "admin",
@@ -124,8 +123,10 @@ export async function createRig(
     config?: CloudSettings;
     /** Default: in memory. */
     accounts?: (test: TestDatabase, clock: ManualClock) => Accounts<Request, Response>;
+    randomBytes?: RandomBytes;
   } = {},
 ): Promise<CloudRig> {
+  const { randomBytes = createRandomBytes() } = options;
   const test = await engine.open(options.database);
   const clock = createManualClock(START);
   const log: CloudLogEvent[] = [];

@@ -19,7 +19,7 @@ export const HOST = "127.0.0.1:8765";
 export const DASHBOARD = "https://dashboard.meter.cloud";
 
 /** A daemon that has just started. */
-const sampleStatus: DaemonStatus = {
+export const sampleStatus: DaemonStatus = {
   version: "0.4.0",
   started_at: "2026-05-12T08:00:00.000Z",
   proxy: {

@@ -98,6 +98,50 @@ describe("the user's own deletions", () => {
       store.close();
     }));
 
+  // Planted: what budgets warned of and the peaks of requests stayed.
+  it("leave nothing in the database that was made of requests", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      const store = await openStore(opener, path, { rollupTail: { max: 2, keep: 1 } });
+      const records = Array.from({ length: 600 }, (_, n) => sampleRecord({ requestedAt: noon + n * 60_000 }));
+      store.records.insert(records);
+      while (store.rollups.buildSome(noon + 40 * 86_400_000));
+      store.coverage.add([{ at: noon, host: "h", kind: "metered", count: 1 }]);
+      const warning = { budget: "b", key: "session", threshold: 80, limit: 1n };
+      store.budgets.addWarnings([
+        { ...warning, at: noon },
+        { ...warning, threshold: 100, at: noon + 20 * 60_000 },
+      ]);
+      const before = noon + 10 * 60_000;
+      deleteAll(store, before);
+      store.deletion.finish(before, false);
+      assert.deepEqual(
+        store.budgets.warnings("b").map(({ threshold }) => threshold),
+        [100],
+      );
+      deleteAll(store, null);
+      store.deletion.finish(null, false);
+      store.close();
+      const connection = await opener.open(path, { readOnly: true });
+      const tables = connection
+        .prepare<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+        .all([])
+        .filter(({ name }) => connection.prepare(`SELECT 1 FROM ${name} LIMIT 1`).all([]).length > 0);
+      connection.close();
+      // The connection to a cloud, and how far the sums reach.
+      assert.deepEqual(
+        tables.map(({ name }) => name),
+        [
+          "cloud_body_sync_state",
+          "cloud_state",
+          "cloud_sync_state",
+          "meta",
+          "usage_state",
+          "usage_sums_version",
+        ],
+      );
+    }));
+
   it("remove the quarantine entries of deleted requests", () =>
     withStore((store) => {
       const record = sampleRecord();
