@@ -7,6 +7,7 @@ import { deleteLimitsBefore } from "./limits.ts";
 import { createNoteStore } from "./notes.ts";
 import { changePending, countPendingAmong } from "./pending.ts";
 import type { Deletion, DeletionStore } from "./port/deletion.ts";
+import { deleteUnusedPeaks } from "./request-peaks.ts";
 import {
   changeRequests,
   clampThroughSeq,
@@ -164,9 +165,12 @@ function deleteOrigins(state: SqliteConnection): void {
 /** Deletes coverage before the instant, and what belonged to requests and bodies that are gone. */
 function deleteLeftovers(state: SqliteConnection, before: Millis): void {
   deleteUnusedSeries(state);
+  deleteUnusedPeaks(state);
   forgetSpans(state, { first: 0, last: before - 1 });
   deleteLimitsBefore(state, before);
   deleteReportsBefore(state, before);
+  // Those of budgets by session name the session.
+  state.prepare("DELETE FROM budget_warnings WHERE fired_at < ?").run([before]);
   state.prepare("DELETE FROM coverage WHERE slot < ?").run([before]);
   state.prepare("DELETE FROM coverage_calls WHERE slot < ?").run([before]);
   state.prepare("DELETE FROM daemon_runs WHERE run_to < ?").run([before]);

@@ -52,6 +52,16 @@ export function addToPeaks(
     .run(values);
 }
 
+/** Deletes the peaks of blocks without requests. The caller has begun a transaction. */
+export function deleteUnusedPeaks(connection: SqliteConnection): void {
+  connection
+    .prepare(
+      `DELETE FROM request_peaks WHERE NOT EXISTS (SELECT 1 FROM requests
+         WHERE seq >= block * ${PEAK_BLOCK} AND seq < (block + 1) * ${PEAK_BLOCK})`,
+    )
+    .run([]);
+}
+
 /** A block of requests as a half-open range of `requests.seq`, and the most that one of them can have of the key. */
 export interface PeakBlock {
   readonly from: number;
