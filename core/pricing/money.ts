@@ -13,6 +13,9 @@ export const MAX_COST_PICO_USD = 2n ** 63n - 1n;
 /** Maximum rate, 10^9 USD per million tokens. Products with factors are still exact. */
 const MAX_RATE = 1_000_000_000_000_000n;
 
+/** 1 to 10^12, computed once, because pages format thousands of amounts. */
+const POWERS_OF_TEN = Array.from({ length: 13 }, (_, exponent) => 10n ** BigInt(exponent));
+
 /** Decimal places of a USD rate in integer micro-USD. */
 const RATE_PLACES = 6;
 
@@ -66,15 +69,15 @@ export function formatUsd(picoUsd: bigint): string {
  * to zero becomes `<$0.0001`, for four places.
  */
 export function formatFixedUsd(picoUsd: bigint, places: number): string {
-  const smallest = 10n ** BigInt(12 - places);
-  const isTooSmall = picoUsd > 0n && divideHalfEven(picoUsd, smallest) === 0n;
+  const smallest = POWERS_OF_TEN[12 - places] as bigint;
+  const isTooSmall = picoUsd > 0n && picoUsd * 2n <= smallest;
   return isTooSmall ? `<${dollarText(smallest, places, places)}` : dollarText(picoUsd, places, places);
 }
 
 /** Formats an amount rounded half to even to `places`, without trailing zeros beyond `minPlaces`. */
 function dollarText(picoUsd: bigint, places: number, minPlaces: number): string {
   const magnitude = picoUsd < 0n ? -picoUsd : picoUsd;
-  const rounded = divideHalfEven(magnitude, 10n ** BigInt(12 - places));
+  const rounded = divideHalfEven(magnitude, POWERS_OF_TEN[12 - places] as bigint);
   const [whole = "", fraction = ""] = decimalText(rounded, places, minPlaces).split(".");
   const sign = picoUsd < 0n && rounded !== 0n ? "-" : "";
   return `${sign}$${formatCount(whole)}.${fraction}`;
@@ -87,9 +90,7 @@ function placesForFourDigits(magnitude: bigint): number {
 function decimalText(scaled: bigint, places: number, minPlaces: number): string {
   const digits = (scaled < 0n ? -scaled : scaled).toString().padStart(places + 1, "0");
   const whole = digits.slice(0, digits.length - places);
-  const fraction = digits
-    .slice(digits.length - places)
-    .replace(/0+$/, "")
-    .padEnd(minPlaces, "0");
+  const all = digits.slice(digits.length - places);
+  const fraction = places === minPlaces ? all : all.replace(/0+$/, "").padEnd(minPlaces, "0");
   return `${scaled < 0n ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 }
