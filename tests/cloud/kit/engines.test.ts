@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
@@ -38,6 +39,25 @@ describeOnPostgres("a run of one suite of a file", () => {
     assert.equal(status, 0, stdout);
     const [, folder = ""] = /folder (\S+)/.exec(stdout) ?? [];
     assert.ok(folder.length > 0, stdout);
+    assert.ok(!existsSync(folder));
+  });
+});
+
+describeOnPostgres("a process that is ended by a signal", () => {
+  it("leaves no server and no folder behind", { skip: "Deno" in globalThis && "needs Node" }, async () => {
+    const module = new URL("postgres-server.ts", import.meta.url).href;
+    const code = `const { startPostgres } = await import(${JSON.stringify(module)});
+      console.log((await startPostgres()).folder);
+      setInterval(() => {}, 1_000);`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const exited = once(child, "exit");
+    const [line] = await once(child.stdout.setEncoding("utf8"), "data");
+    const folder = String(line).trim();
+    assert.ok(existsSync(folder));
+    child.kill("SIGTERM");
+    assert.deepEqual(await exited, [143, null]);
     assert.ok(!existsSync(folder));
   });
 });

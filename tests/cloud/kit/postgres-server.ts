@@ -127,6 +127,7 @@ export async function startPostgres(
     rmSync(folder, { recursive: true, force: true });
   };
   process.on("exit", kill);
+  exitOnSignals();
 
   async function start(env: Readonly<Record<string, string>> = {}): Promise<void> {
     const parameters = [
@@ -185,6 +186,15 @@ export async function startPostgres(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Lets the signals that would end this process at once run its hooks first. */
+function exitOnSignals(): void {
+  for (const [signal, status] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)
+    if (process.listenerCount(signal) === 0) process.once(signal, () => process.exit(status));
 }
 
 /** Writes a cluster that is not running to a file, all at once: other processes read it. */
