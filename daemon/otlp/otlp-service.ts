@@ -16,7 +16,9 @@ import {
   findOutgoing,
   loadProgress,
   NO_PROGRESS,
+  type OutgoingRecords,
   POLL_MS,
+  saveProgress,
 } from "../webhooks/record-delivery.ts";
 import type { WebhookPorts } from "../webhooks/webhook-ports.ts";
 
@@ -48,10 +50,10 @@ const MAX_RECORDS = 200;
 /** How often a missing package is looked for, in milliseconds. */
 const ENCODER_RETRY_MS = 300_000;
 
-/** The calls that are sent next. A signal that was delivered is not sent again with the others. */
+/** The batch that is sent next. A signal that was delivered is not sent again with the others. */
 interface Batch {
-  readonly calls: readonly OtlpCall[];
-  readonly lastSeq: number;
+  /** Its last record. The batch is another one if that was deleted. */
+  readonly last: OutgoingRecords["last"];
   readonly waiting: OtlpSignal[];
 }
 
@@ -66,6 +68,8 @@ interface State {
   encoder: OtlpEncoder | null;
   progress: WebhookProgress | null;
   batch: Batch | null;
+  /** The calls that were read last. They are in the metrics. */
+  counted: ReadonlySet<string>;
 }
 
 /** Creates the service. */
@@ -74,7 +78,7 @@ export function createOtlpService(ports: OtlpPorts, otlp: ConfiguredOtlp): OtlpS
     ...{ ports, otlp, host: new URL(otlp.endpoint).host },
     key: `otlp_${hashText(otlp.endpoint, ports.sha256).slice(0, 16)}`,
     metrics: createOtlpMetrics(ports.clock.now()),
-    ...{ encoder: null, progress: null, batch: null },
+    ...{ encoder: null, progress: null, batch: null, counted: new Set<string>() },
   };
   const { start, stop } = createDeliveryLoop(ports, "otlp", (stopping) => sendNext(state, stopping));
   return {
@@ -89,11 +93,30 @@ export function createOtlpService(ports: OtlpPorts, otlp: ConfiguredOtlp): OtlpS
 
 /** Sends the next batch, if there is one. Returns when to look again. */
 async function sendNext(state: State, stopping: DeliveryStop): Promise<number> {
-  state.progress ??= loadProgress(state.ports, state.key);
-  const encoder = await loadEncoder(state, state.progress);
+  const { ports, otlp } = state;
+  const progress = loadProgress(ports, state.key);
+  state.progress = progress;
+  const encoder = await loadEncoder(state, progress);
   if (encoder === null) return ENCODER_RETRY_MS;
-  state.batch ??= findBatch(state, state.progress);
-  return state.batch === null ? POLL_MS : await sendBatch(state, state.batch, encoder, stopping);
+  const found = findOutgoing(ports, otlp.preset, progress, MAX_RECORDS, state.batch?.last.seq ?? null);
+  if (found === null) {
+    state.batch = null;
+    return POLL_MS;
+  }
+  const { records, last } = found;
+  if (state.batch?.last.requestId !== last.requestId) state.batch = { last, waiting: [...otlp.signals] };
+  const calls = records.map(describeCall);
+  if (calls.length === 0) return finishBatch(state, progress, last.seq, 1);
+  for (const call of calls) if (!state.counted.has(call.traceId)) addCall(state.metrics, call);
+  state.counted = new Set(calls.map(({ traceId }) => traceId));
+  return await sendBatch(state, { progress, batch: state.batch, calls, encoder }, stopping);
+}
+
+/** Stores that a batch was sent. Returns the delay. */
+function finishBatch(state: State, before: WebhookProgress, recordSeq: number, delayMs: number): number {
+  save(state, before, { ...(state.progress ?? before), recordSeq });
+  state.batch = null;
+  return delayMs;
 }
 
 async function loadEncoder(state: State, progress: WebhookProgress): Promise<OtlpEncoder | null> {
@@ -102,58 +125,54 @@ async function loadEncoder(state: State, progress: WebhookProgress): Promise<Otl
     return state.encoder;
   } catch (cause) {
     const consecutiveFailures = progress.consecutiveFailures + 1;
-    fail(state, { ...progress, consecutiveFailures, lastError: errorMessage(cause) }, ENCODER_RETRY_MS);
+    const failed = { ...progress, consecutiveFailures, lastError: errorMessage(cause) };
+    fail(state, progress, failed, ENCODER_RETRY_MS);
     return null;
   }
 }
 
-/** Returns the next calls, and adds them to the metrics. Null if there are none. */
-function findBatch({ ports, otlp, metrics }: State, progress: WebhookProgress): Batch | null {
-  const found = findOutgoing(ports, otlp.preset, progress, MAX_RECORDS);
-  if (found === null) return null;
-  const calls = found.records.map(describeCall);
-  for (const call of calls) addCall(metrics, call);
-  return { calls, lastSeq: found.last.seq, waiting: [...otlp.signals] };
+interface Attempt {
+  readonly progress: WebhookProgress;
+  readonly batch: Batch;
+  readonly calls: readonly OtlpCall[];
+  readonly encoder: OtlpEncoder;
 }
 
 /** Sends the signals of a batch that wait. Returns how long to wait before the next attempt; 0 after a delivery. */
 async function sendBatch(
   state: State,
-  batch: Batch,
-  encoder: OtlpEncoder,
+  { progress: loaded, batch, calls, encoder }: Attempt,
   stopping: DeliveryStop,
 ): Promise<number> {
   const { ports, otlp, host } = state;
   for (let signal = batch.waiting[0]; signal !== undefined; signal = batch.waiting[0]) {
-    const body = encoder.encode(signal, batch.calls, state.metrics, ports.clock.now());
+    const body = encoder.encode(signal, calls, state.metrics, ports.clock.now());
     const request = createOtlpRequest(otlp, signal, body);
     const result = await ports.client.send({ ...request, cancelled: stopping.stopped });
     if (stopping.isStopped) return POLL_MS;
     const isRefused = isRejected(result);
-    const before = state.progress ?? NO_PROGRESS;
+    const before = state.progress ?? loaded;
     const { progress, delayMs } = afterAttempt(before, {}, isRefused ? ACCEPTED : result, {
       now: ports.clock.now(),
       random: ports.random(),
     });
-    if (delayMs > 0) return fail(state, progress, delayMs);
+    if (delayMs > 0) return fail(state, loaded, progress, delayMs);
     if (isRefused) {
       const status = result.kind === "http" ? result.status : 0;
-      ports.log.warn("otlp.rejected", { host, signal, http_status: status, records: batch.calls.length });
+      ports.log.warn("otlp.rejected", { host, signal, http_status: status, records: calls.length });
     }
     if (before.consecutiveFailures > 0) ports.log.info("otlp.recovered", { host });
     state.progress = progress;
     batch.waiting.shift();
   }
-  save(state, { ...(state.progress ?? NO_PROGRESS), recordSeq: batch.lastSeq });
-  state.batch = null;
-  return 0;
+  return finishBatch(state, loaded, batch.last.seq, 0);
 }
 
 /** The result of a delivery. A message that the collector can't read gets it too, because it is not sent again. */
 const ACCEPTED = { kind: "http", status: 200, retryAfterMs: null } as const;
 
-function fail(state: State, progress: WebhookProgress, delayMs: number): number {
-  save(state, progress);
+function fail(state: State, before: WebhookProgress, progress: WebhookProgress, delayMs: number): number {
+  save(state, before, progress);
   state.ports.log.warn("otlp.failed", {
     host: state.host,
     error: progress.lastError,
@@ -163,7 +182,6 @@ function fail(state: State, progress: WebhookProgress, delayMs: number): number 
   return delayMs;
 }
 
-function save(state: State, progress: WebhookProgress): void {
-  state.progress = progress;
-  state.ports.store.notes.write(state.key, JSON.stringify(progress));
+function save(state: State, before: WebhookProgress, after: WebhookProgress): void {
+  state.progress = saveProgress(state.ports, state.key, before, after);
 }

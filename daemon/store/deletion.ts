@@ -33,8 +33,8 @@ const PRUNED_BEFORE = "pruned_before";
 const anyTime = Number.MAX_SAFE_INTEGER;
 
 /**
- * Moves the cursors back to the last row. SQLite reuses the number of a deleted last row, so a cursor that stayed beyond
- * it would skip what is captured next. The caller has begun a transaction.
+ * Moves the cursors back to the last row, also those of webhooks and of the OTLP export in their notes. SQLite reuses the number of
+ * a deleted last row, so a cursor that stayed beyond it would skip what is captured next. The caller has begun a transaction.
  */
 export function clampCursors(state: SqliteConnection): void {
   const lower = (table: string, cursor: string, key: string, owner: string) =>
@@ -44,6 +44,13 @@ export function clampCursors(state: SqliteConnection): void {
       )
       .run([]);
   clampThroughSeq(state);
+  state
+    .prepare(
+      `UPDATE meta SET value = json_set(value, '$.recordSeq', max_seq)
+       FROM (SELECT coalesce(max(seq), 0) AS max_seq FROM requests)
+       WHERE CASE WHEN json_valid(value) THEN json_extract(value, '$.recordSeq') END > max_seq`,
+    )
+    .run([]);
   lower("cloud_sync_state", "cursor_seq", "seq", "requests");
   lower("cloud_body_sync_state", "cursor_body_id", "body_id", "request_bodies");
 }

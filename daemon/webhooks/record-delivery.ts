@@ -78,7 +78,10 @@ export function createDeliveryLoop(
   };
 }
 
-/** Reads how far a receiver has got. A new one begins with what is stored from now on. */
+/**
+ * Reads how far a receiver has got. A new one begins with what is stored from now on. A deletion of records moves the end back, so it is
+ * read for each message.
+ */
 export function loadProgress(
   { store }: Pick<WebhookPorts, "store">,
   key: string,
@@ -91,9 +94,29 @@ export function loadProgress(
   return progress;
 }
 
+/** Stores the progress after an attempt. If records were deleted meanwhile, the end that the deletion stored stays. */
+export function saveProgress(
+  { store }: Pick<WebhookPorts, "store">,
+  key: string,
+  before: WebhookProgress,
+  after: WebhookProgress,
+): WebhookProgress {
+  const stored = parseProgress(store.notes.read(key) ?? "");
+  const recordSeq =
+    stored !== null && stored.recordSeq < before.recordSeq
+      ? stored.recordSeq
+      : Math.min(after.recordSeq, store.records.lastSeq());
+  const progress = { ...after, recordSeq };
+  store.notes.write(key, JSON.stringify(progress));
+  return progress;
+}
+
+/** How many records are read at once in search of some to send, in about 10 ms. Other work runs in between. */
+const MAX_PASSED = 1_000;
+
 /** The records of one message. */
 export interface OutgoingRecords {
-  /** At least one. */
+  /** Empty if none of those that were read is sent. */
   readonly records: readonly MetadataRecord[];
   /** The last record that was read, which may be one that is not sent. */
   readonly last: { readonly seq: number; readonly requestId: string };
@@ -101,22 +124,27 @@ export interface OutgoingRecords {
 
 /**
  * Returns the next records whose callers are known, as they leave this machine; null if there are none. Records of a local-only
- * project and of agents' logs are passed over.
+ * project and of agents' logs are passed over. Those of a message that failed are read again up to its last, `throughSeq`, since
+ * some may have been deleted or may no longer leave this machine.
  */
 export function findOutgoing(
   ports: Pick<WebhookPorts, "store" | "clock" | "perProject" | "createIdHash">,
   preset: UploadPreset,
   { recordSeq }: WebhookProgress,
   limit: number,
+  throughSeq: number | null,
 ): OutgoingRecords | null {
   const policy = { preset, fields: NOT_SENT, perProject: ports.perProject() };
   const now = ports.clock.now();
-  for (let afterSeq = recordSeq; ; ) {
-    const page = ports.store.records.read({ from: null, to: null, afterSeq, limit });
+  let found: OutgoingRecords | null = null;
+  for (let afterSeq = recordSeq, passed = 0; ; passed += limit) {
+    const next = ports.store.records.read({ from: null, to: null, afterSeq, limit });
+    const again = throughSeq === null ? [] : next.filter(({ seq }) => seq <= throughSeq);
+    const page = again.length > 0 ? again : next;
     const waiting = page.findIndex(({ attributionDueAt = 0 }) => attributionDueAt > now);
     const ready = waiting === -1 ? page : page.slice(0, waiting);
     const last = ready.at(-1);
-    if (last === undefined) return null;
+    if (last === undefined) return found;
     const hashId = ports.createIdHash();
     const records = ready.flatMap((record) => {
       // Imported records describe past calls, so they are not sent.
@@ -124,7 +152,8 @@ export function findOutgoing(
       const outgoing = toOutgoingRecord(record, policy, { kind: "plain" }, hashId);
       return outgoing.kind === "send" ? [outgoing.record] : [];
     });
-    if (records.length > 0) return { records, last };
+    found = { records, last };
+    if (records.length > 0 || passed >= MAX_PASSED) return found;
     afterSeq = last.seq;
   }
 }

@@ -15,6 +15,7 @@ import {
   loadProgress,
   NO_PROGRESS,
   POLL_MS,
+  saveProgress,
 } from "./record-delivery.ts";
 import type { WebhookPorts } from "./webhook-ports.ts";
 
@@ -54,8 +55,8 @@ interface State {
   /** The key of the stored progress. A changed URL has another key, so it begins like a new webhook. */
   readonly key: string;
   progress: WebhookProgress | null;
-  /** The message that failed, which is sent again. */
-  failed: Pending | null;
+  /** The message with records that failed. It is sent again, with those of its records that may still be sent. */
+  failed: Pick<Pending, "id" | "at" | "step"> | null;
 }
 
 export function createWebhookWorker(
@@ -85,24 +86,32 @@ export function createWebhookWorker(
 
 /** Sends the next message, if one waits. Returns when to look again. */
 async function sendNext(state: State, stopping: DeliveryStop): Promise<number> {
-  state.progress ??= loadProgress(state.ports, state.key, state.queue.last());
-  const pending = state.failed ?? findPending(state, state.progress);
-  return pending === null ? POLL_MS : await sendOne(state, state.progress, pending, stopping);
-}
-
-function findPending(state: State, progress: WebhookProgress): Pending | null {
-  const { ports, queue, webhook, key } = state;
-  const event = queue.next(progress.eventNumber, webhook.events);
-  if (event !== null) {
-    const { type, data, number, at } = event;
-    return { type, data, at, id: `${key}_${at}_${number}`, step: { eventNumber: number } };
-  }
-  if (!webhook.events.includes("record.stored")) return null;
-  const found = findOutgoing(ports, webhook.preset, progress, MAX_RECORDS);
-  if (found === null) return null;
+  const { ports, key, queue, webhook, failed } = state;
+  const progress = loadProgress(ports, key, queue.last());
+  state.progress = progress;
+  const event = failed === null ? findEvent(state, progress) : null;
+  if (event !== null) return await sendOne(state, progress, event, stopping);
+  if (!webhook.events.includes("record.stored")) return POLL_MS;
+  const throughSeq = failed?.step.recordSeq ?? null;
+  const found = findOutgoing(ports, webhook.preset, progress, MAX_RECORDS, throughSeq);
+  state.failed = null;
+  if (found === null) return POLL_MS;
   const { records, last } = found;
   const step = { recordSeq: last.seq };
-  return { type: "record.stored", data: { records }, id: last.requestId, at: ports.clock.now(), step };
+  if (records.length === 0) {
+    state.progress = saveProgress(ports, key, progress, { ...progress, ...step });
+    return 1;
+  }
+  const id = last.requestId;
+  const at = failed?.id === id ? failed.at : ports.clock.now();
+  return await sendOne(state, progress, { type: "record.stored", data: { records }, id, at, step }, stopping);
+}
+
+function findEvent({ queue, webhook, key }: State, { eventNumber }: WebhookProgress): Pending | null {
+  const event = queue.next(eventNumber, webhook.events);
+  if (event === null) return null;
+  const { type, data, number, at } = event;
+  return { type, data, at, id: `${key}_${at}_${number}`, step: { eventNumber: number } };
 }
 
 /** Sends a message and stores the progress. Returns how long to wait before the next attempt; 0 after a delivery. */
@@ -120,8 +129,9 @@ async function sendOne(
     now: ports.clock.now(),
     random: ports.random(),
   });
-  state.progress = progress;
-  state.failed = progress.consecutiveFailures > 0 ? pending : null;
+  state.progress = saveProgress(ports, state.key, before, progress);
+  const { id, at, step } = pending;
+  if (delayMs > 0 && step.recordSeq !== undefined) state.failed = { id, at, step };
   if (progress.consecutiveFailures > 0)
     ports.log.warn("webhook.failed", {
       host,
@@ -130,6 +140,5 @@ async function sendOne(
       retry_in_ms: delayMs,
     });
   else if (before.consecutiveFailures > 0) ports.log.info("webhook.recovered", { host });
-  ports.store.notes.write(state.key, JSON.stringify(progress));
   return delayMs;
 }

@@ -162,6 +162,53 @@ describe("createOtlpService()", () => {
       await third.service.stop();
     }));
 
+  it("sends what is stored after all records were deleted, and not again what was deleted", () =>
+    withStore(async (store) => {
+      const { service, sent, paths, results, advance } = setUp(store);
+      service.start();
+      await advance(0);
+      const records = [sampleRecord(), sampleRecord(), sampleRecord()];
+      store.records.insert(records);
+      results.push(answer(200), answer(503));
+      await advance(1_000);
+      store.deletion.deleteRequests([records[0]!.requestId]);
+      await advance(60_000);
+      assert.deepEqual(paths(), ["traces", "logs", "logs", "metrics"]);
+      assert.equal(sent[2]!.json.resourceLogs[0]!.scopeLogs[0]!.logRecords.length, 2);
+      assert.deepEqual(sumOf(sent[3]!, "gen_ai.client.inference.usage.output_tokens"), [150]);
+      store.deletion.deleteSome(null);
+      const record = sampleRecord();
+      store.records.insert([record]);
+      await advance(1_000);
+      assert.deepEqual(
+        spansOf(sent[4]!).map(({ traceId }) => traceId),
+        [hexOf(record)],
+      );
+      await service.stop();
+    }));
+
+  it("sends a batch whose last call was deleted as another one, and none if all were", () =>
+    withStore(async (store) => {
+      const { service, sent, paths, results, advance } = setUp(store);
+      service.start();
+      await advance(0);
+      const records = [sampleRecord(), sampleRecord()];
+      store.records.insert(records);
+      results.push(answer(200), answer(503), answer(503));
+      await advance(1_000);
+      store.deletion.deleteRequests([records[1]!.requestId]);
+      await advance(60_000);
+      assert.deepEqual(paths(), ["traces", "logs", "traces"]);
+      assert.equal(spansOf(sent[2]!).length, 1);
+      store.deletion.deleteSome(null);
+      await advance(600_000);
+      assert.equal(sent.length, 3);
+      store.records.insert([sampleRecord()]);
+      await advance(1_000);
+      assert.deepEqual(sumOf(sent.at(-1)!, "gen_ai.client.inference.usage.output_tokens"), [150]);
+      await service.stop();
+    }));
+
   it("does not send a message again that the collector can't read, and continues", () =>
     withStore(async (store) => {
       const { service, paths, results, logged, advance } = setUp(store, {}, { ...otlp, signals: ["traces"] });

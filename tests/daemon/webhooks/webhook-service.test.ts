@@ -194,6 +194,95 @@ describe("createWebhookService()", () => {
       await second.service.stop();
     }));
 
+  it("sends what is stored after all records were deleted", () =>
+    withStore(async (store) => {
+      const { service, ids, advance } = setUp(store);
+      service.start();
+      await advance(0);
+      store.records.insert([sampleRecord(), sampleRecord(), sampleRecord()]);
+      await advance(1_000);
+      store.deletion.deleteSome(null);
+      const record = sampleRecord();
+      store.records.insert([record]);
+      await advance(1_000);
+      assert.deepEqual(ids()[1], [record.requestId]);
+      await service.stop();
+    }));
+
+  it("sends what is stored after a deletion during a request", () =>
+    withStore(async (store) => {
+      const bodies: string[] = [];
+      const client: CloudClient = {
+        async send({ body }) {
+          bodies.push(body ?? "");
+          if (bodies.length === 2) {
+            store.deletion.deleteSome(null);
+            store.records.insert([sampleRecord({ model: "after" }), sampleRecord()]);
+          }
+          return answer(204);
+        },
+        close: async () => {},
+      };
+      const { service, advance } = setUp(store, { ports: { client } });
+      service.start();
+      await advance(0);
+      for (let n = 0; n < 2; n += 1) {
+        store.records.insert([sampleRecord(), sampleRecord()]);
+        await advance(1_000);
+      }
+      assert.deepEqual(
+        bodies.map((body) => body.includes('"after"')),
+        [false, false, true],
+      );
+      await service.stop();
+    }));
+
+  it("reads many records that are not sent only once", () =>
+    withStore(async (store) => {
+      const reads: number[] = [];
+      const read: Store["records"]["read"] = (range) => {
+        reads.push(range.afterSeq);
+        return store.records.read(range);
+      };
+      const records = { ...store.records, read };
+      const { service, ids, advance } = setUp(store, { ports: { store: { ...store, records } } });
+      service.start();
+      await advance(0);
+      store.records.insert(Array.from({ length: 2_500 }, () => sampleRecord({ recordSource: "logs" })));
+      await advance(1_000);
+      for (let turn = 0; turn < 3; turn += 1) await advance(1);
+      reads.length = 0;
+      await advance(1_000);
+      assert.deepEqual(reads, [2_500]);
+      const record = sampleRecord();
+      store.records.insert([record]);
+      await advance(1_000);
+      assert.deepEqual(ids(), [[record.requestId]]);
+      await service.stop();
+    }));
+
+  it("doesn't send again what was deleted in the meantime, or became local-only", () =>
+    withStore(async (store) => {
+      const local: Record<string, boolean> = {};
+      const { service, ids, results, advance } = setUp(store, { ports: { perProject: () => local } });
+      service.start();
+      await advance(0);
+      const records = ["deleted", "private", "public"].map((project) => sampleRecord({ project }));
+      const [deleted, , kept] = records;
+      store.records.insert(records);
+      results.push(answer(500));
+      await advance(1_000);
+      store.deletion.deleteRequests([deleted?.requestId ?? ""]);
+      local.private = false;
+      await advance(1_000);
+      assert.deepEqual(
+        ids().map((each) => each.length),
+        [3, 1],
+      );
+      assert.deepEqual(ids()[1], [kept?.requestId]);
+      await service.stop();
+    }));
+
   it("waits for a record whose caller is not known yet", () =>
     withStore(async (store) => {
       const { service, ids, advance } = setUp(store);
