@@ -78,18 +78,19 @@ export async function sendCoverage(
     return "held_back";
   if (loadSyncState(store).pausedReason !== null) return "held_back";
   const { workspaceId } = credentials;
-  const sent = readSentUntil(store.notes.read(SENT_KEY), workspaceId);
+  const now = clock.now();
+  const sent = readSentUntil(store.notes.read(SENT_KEY), workspaceId, now);
   if (sent.hour === 0) sentHours.clear();
-  const read = readHours(ports, sent.hour - CHANGING_MS);
+  const read = readHours(ports, sent.hour - CHANGING_MS, now);
   const hours = read.filter((each) => sentHours.get(Date.parse(each.hour)) !== JSON.stringify(each));
-  const runs = findRuns(store.coverage.readRuns({ from: sent.run.from, to: null }), sent.run);
+  const runs = findRuns(store.coverage.readRuns({ from: sent.run.from, to: null }), sent.run, now);
   const last = runs.at(-1);
   const isOneStep = runs.length === 1 && last?.from === sent.run.from;
   if (hours.length === 0 && (last === undefined || (isOneStep && last.to - sent.run.to < RUNNING_SYNC_MS)))
     return "nothing";
   const upload: CoverageUpload = {
     daemon_version: ports.version,
-    as_of: formatInstant(clock.now()),
+    as_of: formatInstant(now),
     queued: store.delivery.countPending(),
     hours,
     runs: runs.map(({ from, to }) => ({ from: formatInstant(from), to: formatInstant(to) })),
@@ -121,14 +122,19 @@ export function forgetSentCoverage(notes: Pick<NoteStore, "write">): void {
 
 const NOTHING_SENT = { hour: 0, run: { from: 0, to: 0 } };
 
-function readSentUntil(text: string | null, workspaceId: string): SentUntil {
+/** Reads what was sent. If the clock was ahead then, that does not keep the present from being sent. */
+function readSentUntil(text: string | null, workspaceId: string, now: Millis): SentUntil {
   const sent = text === null ? null : (JSON.parse(text) as SentUntil);
-  return sent?.workspaceId === workspaceId ? sent : { workspaceId, ...NOTHING_SENT };
+  if (sent?.workspaceId !== workspaceId) return { workspaceId, ...NOTHING_SENT };
+  const run = sent.run.from > now ? NOTHING_SENT.run : sent.run;
+  return { workspaceId, hour: Math.min(sent.hour, now), run };
 }
 
-/** Reads the first hours that begin at an instant or later. */
-function readHours({ store }: CloudServicePorts, from: Millis): CoverageHour[] {
-  const rows = store.coverage.readHours(Math.max(0, from), MAX_COVERAGE_ITEMS);
+/** Reads the first hours that begin at an instant or later, up to the present. */
+function readHours({ store }: CloudServicePorts, from: Millis, now: Millis): CoverageHour[] {
+  const rows = store.coverage
+    .readHours(Math.max(0, from), MAX_COVERAGE_ITEMS)
+    .filter(({ hour }) => hour <= now);
   return [...Map.groupBy(rows, ({ hour }) => hour)].map(([hour, own]) => toWire(hour, own));
 }
 
@@ -146,9 +152,9 @@ const isSent = (kind: CoverageKind): boolean =>
   coverageGapKinds.includes(kind) || kind.startsWith("unlisted_");
 
 /** Returns the runs to send, the earliest first: those that began after the last one that was sent, and that one if it has grown. */
-const findRuns = (runs: readonly RunningTime[], sent: RunningTime): RunningTime[] =>
+const findRuns = (runs: readonly RunningTime[], sent: RunningTime, now: Millis): RunningTime[] =>
   runs
-    .filter(({ from, to }) => from > sent.from || (from === sent.from && to > sent.to))
+    .filter(({ from, to }) => from <= now && (from > sent.from || (from === sent.from && to > sent.to)))
     .slice(0, MAX_COVERAGE_ITEMS);
 
 /** Remembers what was sent, and forgets the hours that no longer change. */

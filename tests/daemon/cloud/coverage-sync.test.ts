@@ -83,6 +83,33 @@ describe("the sync of coverage", () => {
     assert.equal(await sendCoverage(machine.ports, new Map()), "held_back");
   });
 
+  it("sends the present after the clock was ahead, and nothing of the future", async () => {
+    await open();
+    const sentHours = new Map<number, string>();
+    const { coverage } = machine.store;
+    const ahead = createManualClock(START + 240 * HOUR_MS);
+    coverage.add([count(240, "metered", 1)]);
+    coverage.saveRun({ from: HOUR + 239 * HOUR_MS, to: HOUR + 240 * HOUR_MS });
+    assert.equal(await sendCoverage({ ...machine.ports, clock: ahead }, sentHours), "sent");
+    coverage.add([count(-1, "metered", 5)]);
+    coverage.saveRun({ from: HOUR - HOUR_MS, to: HOUR });
+    assert.equal(await sendCoverage(machine.ports, sentHours), "sent");
+    assert.deepEqual(
+      uploads().map(({ hours, runs }) => [hours.map(({ hour }) => hour), runs.map(({ from }) => from)]),
+      [
+        [
+          [at(-3), at(240)],
+          [at(-4), at(239)],
+        ],
+        [
+          [at(-3), at(-1)],
+          [at(-4), at(-1)],
+        ],
+      ],
+    );
+    assert.equal(await sendCoverage(machine.ports, sentHours), "nothing");
+  });
+
   it("sends an hour again only if it changed, and a run that continues only each half hour", async () => {
     await open();
     const sentHours = new Map<number, string>();
