@@ -7,6 +7,7 @@ import { deleteLimitsBefore } from "./limits.ts";
 import { createNoteStore } from "./notes.ts";
 import { changePending, countPendingAmong } from "./pending.ts";
 import type { Deletion, DeletionStore } from "./port/deletion.ts";
+import { WEBHOOK_EVENTS_KEY } from "./port/settings.ts";
 import { deleteUnusedPeaks } from "./request-peaks.ts";
 import {
   changeRequests,
@@ -76,6 +77,7 @@ export function createDeletionStore({ state }: Pick<StoreConnections, "state">):
         if (before === null) {
           deleteOrigins(state);
           deleteLogPositions(state);
+          createNoteStore({ state }).write(WEBHOOK_EVENTS_KEY, null);
         }
       });
       if (shrink) state.execute("VACUUM");

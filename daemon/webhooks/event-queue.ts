@@ -1,5 +1,6 @@
 import type { WebhookEvent } from "../../core/delivery/webhook/webhook.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { WEBHOOK_EVENTS_KEY } from "../store/port/settings.ts";
 import type { WebhookPorts } from "./webhook-ports.ts";
 
 /** An event about something other than a record. */
@@ -10,9 +11,6 @@ export interface QueuedEvent {
   readonly at: Millis;
   readonly data: unknown;
 }
-
-/** The key of the events that wait. */
-const EVENTS_KEY = "webhook_events";
 
 /** How many events are kept; the oldest is dropped first. Limits make a few each day. */
 export const MAX_QUEUED_EVENTS = 1_000;
@@ -28,15 +26,20 @@ export interface EventQueue {
 
 /** Creates the queue, which the database keeps. */
 export function createEventQueue({ store }: Pick<WebhookPorts, "store">): EventQueue {
-  let events: readonly QueuedEvent[] | null = null;
-  const read = () => (events ??= parseEvents(store.notes.read(EVENTS_KEY)));
+  let known: { text: string | null; events: readonly QueuedEvent[] } = { text: null, events: [] };
+  const read = () => {
+    const text = store.notes.read(WEBHOOK_EVENTS_KEY);
+    if (text !== known.text) known = { text, events: parseEvents(text) };
+    return known.events;
+  };
   return {
     add(event) {
-      const known = read();
-      const number = (known.at(-1)?.number ?? event.at) + 1;
-      const kept = [...known, { ...event, number }].slice(-MAX_QUEUED_EVENTS);
-      store.notes.write(EVENTS_KEY, JSON.stringify(kept));
-      events = kept;
+      const before = read();
+      const number = (before.at(-1)?.number ?? event.at) + 1;
+      const events = [...before, { ...event, number }].slice(-MAX_QUEUED_EVENTS);
+      const text = JSON.stringify(events);
+      store.notes.write(WEBHOOK_EVENTS_KEY, text);
+      known = { text, events };
     },
     next: (afterNumber, types) =>
       read().find(({ number, type }) => number > afterNumber && types.includes(type)) ?? null,

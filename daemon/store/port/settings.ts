@@ -25,6 +25,9 @@ export interface RateStore {
   replace(source: RateSource, rows: readonly RateRow[], at: Millis): void;
 }
 
+/** The key of the note with the events that webhooks get. It says what was used, so a deletion of everything deletes it too. */
+export const WEBHOOK_EVENTS_KEY = "webhook_events";
+
 /** Short strings by key, such as the time of the last sweep. */
 export interface NoteStore {
   /** Reads the text of a key. Not found: null. */

@@ -209,6 +209,24 @@ describe("createWebhookService()", () => {
       await service.stop();
     }));
 
+  it("doesn't send an event after everything was deleted, but those that come after", () =>
+    withStore(async (store) => {
+      const { service, sent, results, advance } = setUp(store);
+      service.start();
+      await advance(0);
+      service.addLimitEvent(warning("before"));
+      results.push(answer(500));
+      await advance(1_000);
+      store.deletion.finish(null, false);
+      service.addLimitEvent(warning("after"));
+      await advance(1_000);
+      assert.deepEqual(
+        sent.map(({ json }) => json.data.account),
+        ["before", "after"],
+      );
+      await service.stop();
+    }));
+
   it("sends what is stored after a deletion during a request", () =>
     withStore(async (store) => {
       const bodies: string[] = [];
