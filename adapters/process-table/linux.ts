@@ -1,7 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
 import process from "node:process";
-import type { ConnectionOwnerLookup } from "../../core/ports/connection-owner.ts";
-import type { ProcessFacts, ProcessTable } from "../../core/ports/process-table.ts";
+import type { ProcessFacts } from "../../core/ports/process-table.ts";
 import { type CallerAnswer, type CallerQuery, UNKNOWN_CALLER } from "./caller-query.ts";
 import {
   CLOSED_INODE,
@@ -12,7 +11,6 @@ import {
 } from "./kernel-sockets.ts";
 import { createKnownProcesses, type KnownProcesses } from "./known-processes.ts";
 import { attempt, read, readLink, readStat, SOCKET_PREFIX } from "./linux-process.ts";
-import { createConnectionOwners, createLookupQueue, createProcessTable } from "./lookup-queue.ts";
 import { createRecentCallers, type RecentCallers } from "./recent-callers.ts";
 import { createSocketDiagnosis, type DiagnoseSockets } from "./socket-diag.ts";
 import { createSocketQuery, type QuerySockets, type SocketEnds } from "./socket-query.ts";
@@ -353,25 +351,4 @@ function remember(holders: Map<string, Holder>, inode: string, holder: Holder): 
   holders.set(inode, holder);
   const [oldest] = holders.keys();
   if (holders.size > MAX_KNOWN_SOCKETS && oldest !== undefined) holders.delete(oldest);
-}
-
-/**
- * Creates a process table on Linux that reads `/proc` in the calling thread. The daemon uses `createCallerLookup()`, which
- * has its own thread.
- */
-export function createLinuxProcessTable(options?: LinuxCallersOptions): ProcessTable {
-  const answer = createLinuxCallers(options);
-  return createProcessTable(createLookupQueue((queries) => answer(queries)));
-}
-
-/**
- * Creates the lookup of connection owners on Linux. The kernel's tables state the user of every socket, including other
- * users'.
- */
-export function createLinuxConnectionOwners(options: LinuxCallersOptions = {}): ConnectionOwnerLookup {
-  const answer = createLinuxCallers(options);
-  return createConnectionOwners(
-    createLookupQueue((queries) => answer(queries)),
-    options.ownUid,
-  );
 }

@@ -1,9 +1,8 @@
 import { basename } from "node:path";
-import type { ProcessFacts, ProcessTable } from "../../core/ports/process-table.ts";
+import type { ProcessFacts } from "../../core/ports/process-table.ts";
 import { type AnswerBatch, UNKNOWN_CALLER } from "./caller-query.ts";
-import { createLookupQueue, createProcessTable } from "./lookup-queue.ts";
 import { commandLinesOf, type EnvironmentFacts, environmentFacts, type ProcessRow } from "./process-facts.ts";
-import { type RunCommand, runCommand } from "./run-command.ts";
+import type { RunCommand } from "./run-command.ts";
 
 /**
  * Finds the process at the client end in the output of `lsof -Fpn` (lsof(8), "Output for other programs"): `p<pid>`, then
@@ -115,9 +114,4 @@ export function answerOnMacos(run: RunCommand): AnswerBatch {
     };
     return found.map((pid) => ({ uid: null, process: pid === null ? null : factsOf(pid) }));
   };
-}
-
-/** Creates the process table of macOS. */
-export function createMacosProcessTable(run: RunCommand = runCommand): ProcessTable {
-  return createProcessTable(createLookupQueue(answerOnMacos(run)));
 }

@@ -1,9 +1,8 @@
 import { win32 } from "node:path";
-import type { ProcessFacts, ProcessTable } from "../../core/ports/process-table.ts";
+import type { ProcessFacts } from "../../core/ports/process-table.ts";
 import { type AnswerBatch, UNKNOWN_CALLER } from "./caller-query.ts";
-import { createLookupQueue, createProcessTable } from "./lookup-queue.ts";
 import { commandLinesOf, type ProcessRow } from "./process-facts.ts";
-import { type RunCommand, runCommand } from "./run-command.ts";
+import type { RunCommand } from "./run-command.ts";
 
 /**
  * Finds the process at the client end in the output of `netstat -ano`. The state's name is localised, so only the ports are
@@ -109,9 +108,4 @@ export function answerOnWindows(run: RunCommand): AnswerBatch {
     };
     return found.map((pid) => ({ uid: null, process: pid === null ? null : factsOf(pid) }));
   };
-}
-
-/** Creates the process table of Windows. */
-export function createWindowsProcessTable(run: RunCommand = runCommand): ProcessTable {
-  return createProcessTable(createLookupQueue(answerOnWindows(run)));
 }

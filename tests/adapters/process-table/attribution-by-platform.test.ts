@@ -4,11 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { createProjectFiles } from "../../../adapters/files/project-files.ts";
-import { createMacosProcessTable } from "../../../adapters/process-table/macos.ts";
 import type { RunCommand } from "../../../adapters/process-table/run-command.ts";
-import { createWindowsProcessTable } from "../../../adapters/process-table/windows.ts";
 import { attributeCall } from "../../../core/metering/attribution/attribute-call.ts";
 import type { ProcessTable } from "../../../core/ports/process-table.ts";
+import { createMacosProcessTable, createWindowsProcessTable } from "./platform-tables.rig.ts";
 
 /** From the output of the system's programs to the project of a call, as in the daemon. */
 async function attribute(table: ProcessTable, autoClassifyUnknownProcesses = true) {

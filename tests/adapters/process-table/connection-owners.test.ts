@@ -13,8 +13,8 @@ import {
   indexDiagnosedSockets,
   indexSockets,
 } from "../../../adapters/process-table/kernel-sockets.ts";
-import { createLinuxConnectionOwners } from "../../../adapters/process-table/linux.ts";
 import { createPortBatch } from "../../../adapters/process-table/lookup-port.ts";
+import { createLinuxConnectionOwners } from "./platform-tables.rig.ts";
 
 const row = (local: string, remote: string, uid: number, inode: number): string =>
   `   0: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000  ${uid}        0 ${inode} 1 0000000000000000 20 4 30 10 -1\n`;

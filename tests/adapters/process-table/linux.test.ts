@@ -10,9 +10,10 @@ import { createCallerLookup } from "../../../adapters/process-table/caller-looku
 import type { CallerAnswer } from "../../../adapters/process-table/caller-query.ts";
 import { findSocket, indexSockets } from "../../../adapters/process-table/kernel-sockets.ts";
 import { FACTS_MAX_AGE_MS } from "../../../adapters/process-table/known-processes.ts";
-import { createLinuxCallers, createLinuxProcessTable } from "../../../adapters/process-table/linux.ts";
+import { createLinuxCallers } from "../../../adapters/process-table/linux.ts";
 import { createPortBatch } from "../../../adapters/process-table/lookup-port.ts";
 import { createLookupQueue } from "../../../adapters/process-table/lookup-queue.ts";
+import { createLinuxProcessTable } from "./platform-tables.rig.ts";
 
 const header =
   "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";

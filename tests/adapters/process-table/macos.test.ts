@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  createMacosProcessTable,
-  readLsofConnections,
-  readPs,
-  readPsEnvironment,
-} from "../../../adapters/process-table/macos.ts";
+import { readLsofConnections, readPs, readPsEnvironment } from "../../../adapters/process-table/macos.ts";
 import type { RunCommand } from "../../../adapters/process-table/run-command.ts";
+import { createMacosProcessTable } from "./platform-tables.rig.ts";
 
 // Written after lsof(8), "Output for other programs", and ps(1) of macOS.
 const connections = `p410

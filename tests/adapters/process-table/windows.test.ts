@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { RunCommand } from "../../../adapters/process-table/run-command.ts";
-import {
-  createWindowsProcessTable,
-  readNetstat,
-  readProcessList,
-  splitCommandLine,
-} from "../../../adapters/process-table/windows.ts";
+import { readNetstat, readProcessList, splitCommandLine } from "../../../adapters/process-table/windows.ts";
+import { createWindowsProcessTable } from "./platform-tables.rig.ts";
 
 // Written after the formats of netstat -ano (here in German) and of ConvertTo-Json.
 const netstat = `
