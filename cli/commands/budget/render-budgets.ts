@@ -4,6 +4,7 @@ import { describeLetThrough, describeLetThroughTotal } from "../../../core/budge
 import type { BudgetInput } from "../../../core/budgets/parse-budget.ts";
 import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
+import { quoteOption } from "../../../core/values/text/shell-words.ts";
 import type { BudgetView } from "../../../daemon/budgets/budget-views.ts";
 import type { BudgetAction } from "../../../daemon/store/port/budgets.ts";
 import type { ReadBudgets } from "../../daemon/request-budgets.ts";
@@ -141,9 +142,7 @@ function commandFor({ budget, period_from }: BudgetView): string {
   const filters = Object.entries(scopeOf(budget)).flatMap(([key, values]) => {
     const [only] = values ?? [];
     const isOne = values?.length === 1 && only !== undefined && !only.endsWith("*");
-    return isOne && FILTERS[key] !== undefined
-      ? [`${FILTERS[key]} ${/^[\w.:/@-]+$/.test(only) ? only : `'${only}'`}`]
-      : [];
+    return isOne && FILTERS[key] !== undefined ? [quoteOption(FILTERS[key], only)] : [];
   });
   const from = period_from === null ? [] : [`--from ${period_from}`];
   return ["meter report --by model", ...from, ...filters].join(" ");

@@ -71,6 +71,12 @@ describe("meter budget", () => {
       /^The sum counts the stored calls .* Show them:\n {2}meter report --by model --project shop$/m,
     );
     assert.match(stdout, /lifted until .* by .*: release day$/m);
+    await run("set", "odd", "1 USD", "--branch", "it's; true", "--model=-x");
+    assert.match(
+      (await run("show", "odd")).stdout,
+      /^ {2}meter report --by model --from \S+ --branch 'it'\\''s; true' --model=-x$/m,
+    );
+    await run("remove", "odd");
     const { budgets } = JSON.parse((await run("list", "--json")).stdout);
     assert.deepEqual(
       budgets.map(({ name, source, status }: Record<string, string>) => [name, source, status]),
