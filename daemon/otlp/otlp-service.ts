@@ -94,7 +94,7 @@ export function createOtlpService(ports: OtlpPorts, otlp: ConfiguredOtlp): OtlpS
 /** Sends the next batch, if there is one. Returns when to look again. */
 async function sendNext(state: State, stopping: DeliveryStop): Promise<number> {
   const { ports, otlp } = state;
-  const progress = loadProgress(ports, state.key);
+  const progress = loadProgress(ports, state.key, state.progress);
   state.progress = progress;
   const encoder = await loadEncoder(state, progress);
   if (encoder === null) return ENCODER_RETRY_MS;

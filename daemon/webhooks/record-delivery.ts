@@ -85,11 +85,17 @@ export function createDeliveryLoop(
 export function loadProgress(
   { store }: Pick<WebhookPorts, "store">,
   key: string,
+  known: WebhookProgress | null,
   lastEvent = 0,
 ): WebhookProgress {
-  const stored = parseProgress(store.notes.read(key) ?? "");
+  const text = store.notes.read(key);
+  const stored = parseProgress(text ?? "");
   if (stored !== null) return stored;
-  const progress = { ...NO_PROGRESS, recordSeq: store.records.lastSeq(), eventNumber: lastEvent };
+  const progress =
+    known !== null && text === null
+      ? // A damaged database was replaced meanwhile. All records of the new one are new.
+        { ...known, recordSeq: 0 }
+      : { ...NO_PROGRESS, recordSeq: store.records.lastSeq(), eventNumber: lastEvent };
   store.notes.write(key, JSON.stringify(progress));
   return progress;
 }
@@ -101,11 +107,8 @@ export function saveProgress(
   before: WebhookProgress,
   after: WebhookProgress,
 ): WebhookProgress {
-  const stored = parseProgress(store.notes.read(key) ?? "");
-  const recordSeq =
-    stored !== null && stored.recordSeq < before.recordSeq
-      ? stored.recordSeq
-      : Math.min(after.recordSeq, store.records.lastSeq());
+  const { recordSeq: stored } = loadProgress({ store }, key, before);
+  const recordSeq = stored < before.recordSeq ? stored : Math.min(after.recordSeq, store.records.lastSeq());
   const progress = { ...after, recordSeq };
   store.notes.write(key, JSON.stringify(progress));
   return progress;

@@ -87,7 +87,7 @@ export function createWebhookWorker(
 /** Sends the next message, if one waits. Returns when to look again. */
 async function sendNext(state: State, stopping: DeliveryStop): Promise<number> {
   const { ports, key, queue, webhook, failed } = state;
-  const progress = loadProgress(ports, key, queue.last());
+  const progress = loadProgress(ports, key, state.progress, queue.last());
   state.progress = progress;
   const event = failed === null ? findEvent(state, progress) : null;
   if (event !== null) return await sendOne(state, progress, event, stopping);

@@ -209,6 +209,33 @@ describe("createWebhookService()", () => {
       await service.stop();
     }));
 
+  it("sends the records of a database that replaced a damaged one", () =>
+    withStore((damaged) =>
+      withStore(async (fresh) => {
+        const stores: [Store, ...Store[]] = [damaged];
+        const store = {
+          get records() {
+            return stores[0].records;
+          },
+          get notes() {
+            return stores[0].notes;
+          },
+          trouble: null,
+        };
+        const { service, ids, advance } = setUp(damaged, { ports: { store } });
+        service.start();
+        await advance(0);
+        damaged.records.insert([sampleRecord(), sampleRecord()]);
+        await advance(1_000);
+        stores[0] = fresh;
+        const record = sampleRecord();
+        fresh.records.insert([record]);
+        await advance(1_000);
+        assert.deepEqual(ids()[1], [record.requestId]);
+        await service.stop();
+      }),
+    ));
+
   it("doesn't send an event after everything was deleted, but those that come after", () =>
     withStore(async (store) => {
       const { service, sent, results, advance } = setUp(store);
