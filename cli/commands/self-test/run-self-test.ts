@@ -1,7 +1,7 @@
 import { arch, release, version as systemVersion } from "node:os";
 import process from "node:process";
 import type { CommandContext } from "../../program/command-context.ts";
-import { exitCodes } from "../../program/exit-codes.ts";
+import { CommandFailure, exitCodes } from "../../program/exit-codes.ts";
 import { version } from "../../program/version.ts";
 import { labelled } from "../../render/labelled.ts";
 import { type StepResult, tryPlatform } from "./try-platform.ts";
@@ -17,12 +17,13 @@ const LABEL_WIDTH = 9;
 /** Tries on this machine what depends on its operating system, and prints the results. */
 export async function runSelfTest(context: CommandContext, options: RunSelfTestOptions): Promise<number> {
   const results: StepResult[] = [];
-  await tryPlatform(context.home, context.env, (result) => {
+  const isWhole = await tryPlatform(context.home, context.env, (result) => {
     results.push(result);
     if (options.report || options.json) return;
     const { step, outcome, detail, ms } = result;
     context.print(labelled(outcome, `${step}: ${detail} (${ms} ms)`, LABEL_WIDTH, context.width));
   });
+  if (!isWhole) throw new CommandFailure("The test was interrupted. Its daemon has ended.");
   const platform = describePlatform();
   if (options.json) context.printJson({ ...platform, steps: results });
   else if (options.report) context.printAsIs(renderReport(platform, results));

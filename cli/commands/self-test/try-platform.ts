@@ -23,6 +23,9 @@ export interface StepResult {
   readonly ms: number;
 }
 
+/** The signals that end the test early. */
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
 type Outcome = Omit<StepResult, "step" | "ms">;
 
 const ok = (detail: string): Outcome => ({ outcome: "ok", detail });
@@ -30,13 +33,13 @@ const failed = (detail: string): Outcome => ({ outcome: "failed", detail });
 
 /**
  * Runs every step in a separate home below the meter's, and reports each as it ends. Steps after the start of the
- * daemon are left out if it fails.
+ * daemon are left out if it fails. After a signal, only the step that runs ends, and the daemon is stopped. Returns whether no signal came.
  */
 export async function tryPlatform(
   meterHome: string,
   env: Environment,
   report: (result: StepResult) => void,
-): Promise<void> {
+): Promise<boolean> {
   prepareHome(meterHome);
   const home = join(realpathSync(meterHome), `self-test-${process.pid}`);
   const step = async (name: string, run: () => Promise<Outcome>) => {
@@ -45,11 +48,18 @@ export async function tryPlatform(
     report({ step: name, ...outcome, ms: Math.round(performance.now() - startedAt) });
     return outcome.outcome === "ok";
   };
+  let isInterrupted = false;
+  const interrupt = () => {
+    isInterrupted = true;
+  };
+  for (const signal of SIGNALS) process.once(signal, interrupt);
   try {
     mkdirSync(home, { mode: 0o700 });
     writeFileSync(join(home, "config.toml"), "[proxy]\nport = 0\n\n[api]\nport = 0\n", { mode: 0o600 });
     await step("find the process of a connection", () => tryLookup(home));
+    if (isInterrupted) return false;
     await step("service manager", () => tryServiceManager(env));
+    if (isInterrupted) return false;
     let pid = -1;
     let target = { proxyHost: "127.0.0.1", proxyPort: 0 };
     const isStarted = await step("start a daemon", async () => {
@@ -58,16 +68,19 @@ export async function tryPlatform(
       target = { proxyHost: daemon.proxy_host ?? "127.0.0.1", proxyPort: daemon.proxy_port };
       return ok("its API answered");
     });
-    if (!isStarted) return;
-    await step("meter a call", async () => {
-      const test = await selfTest({ home, ...target, proxyPassword: null });
-      return test.ok ? ok(test.how) : failed(test.why);
-    });
+    if (!isStarted) return !isInterrupted;
+    if (!isInterrupted)
+      await step("meter a call", async () => {
+        const test = await selfTest({ home, ...target, proxyPassword: null });
+        return test.ok ? ok(test.how) : failed(test.why);
+      });
     await step("stop the daemon", async () => {
       await endProcess(pid);
       return ok("it ended");
     });
+    return !isInterrupted;
   } finally {
+    for (const signal of SIGNALS) process.off(signal, interrupt);
     rmSync(home, { recursive: true, force: true, maxRetries: 5 });
   }
 }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { homedir, hostname } from "node:os";
 import process from "node:process";
+import { text } from "node:stream/consumers";
 import { after, describe, it } from "node:test";
 import { firstLine } from "../../../../cli/commands/self-test/try-platform.ts";
 import {
@@ -11,6 +13,7 @@ import {
   removeHome,
   runProgram,
   SUITE_TIMEOUT_MS,
+  waitFor,
 } from "../../../end-to-end/meter-process.rig.ts";
 
 const skip = onNodeOnly || (process.platform === "linux" ? false : "the steps' results differ by platform");
@@ -34,6 +37,28 @@ describe("meter self-test", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
       ["stop the daemon", "ok"],
     ]);
     assert.ok(!stdout.includes(home));
+    assert.deepEqual(
+      readdirSync(home).filter((name) => name.startsWith("self-test")),
+      [],
+    );
+  });
+
+  it("leaves no daemon and no folder behind after Ctrl+C", async () => {
+    const home = createHome([]);
+    after(() => removeHome(home));
+    const [program = "", ...words] = [...meterWords, "self-test"];
+    const child = spawn(program, words, {
+      env: { METER_HOME: home, HOME: home, PATH: process.env.PATH },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const said = Promise.all([text(child.stdout), text(child.stderr)]);
+    const started = () =>
+      readdirSync(home, { recursive: true }).some((name) => /daemon\.json$/.test(`${name}`));
+    await waitFor("the daemon", started);
+    child.kill("SIGINT");
+    const [stdout, stderr] = await said;
+    assert.match(stdout, /^ok +stop the daemon/m);
+    assert.equal(stderr, "meter: The test was interrupted. Its daemon has ended.\n");
     assert.deepEqual(
       readdirSync(home).filter((name) => name.startsWith("self-test")),
       [],
