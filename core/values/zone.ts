@@ -16,8 +16,11 @@ export interface ZoneCalendar {
 const zones = new Map<string, ZoneCalendar | null>();
 
 /** Returns the calendar of a zone, or null if the runtime does not know its name. */
-export const findZone = (name: string): ZoneCalendar | null =>
-  name.length > MAX_NAME ? null : remember(zones, name, () => createZone(name));
+export function findZone(name: string): ZoneCalendar | null {
+  if (name.length > MAX_NAME) return null;
+  const known = zones.get(name);
+  return known === undefined ? remember(zones, name, createZone(name)) : known;
+}
 
 /** The longest name of a zone. The longest of the IANA database has 32 characters. */
 const MAX_NAME = 64;
@@ -31,14 +34,15 @@ function createZone(name: string): ZoneCalendar | null {
   }
   const offsets = new Map<Millis, number>();
   const starts = new Map<CalendarDate, Millis>();
-  const readKnown = (at: Millis) => remember(offsets, at, () => readOffset(format, at));
+  const readKnown = (at: Millis) => offsets.get(at) ?? remember(offsets, at, readOffset(format, at));
   // Clocks change at most once a day, so only the days on which they do are read more closely.
   const offsetAt = (at: Millis) => {
     const midnight = Math.floor(at / DAY_MS) * DAY_MS;
     const offset = readKnown(midnight);
     return offset === readKnown(midnight + DAY_MS) ? offset : readKnown(at);
   };
-  const startOf = (date: CalendarDate) => remember(starts, date, () => findStart(parseDate(date), offsetAt));
+  const startOf = (date: CalendarDate) =>
+    starts.get(date) ?? remember(starts, date, findStart(parseDate(date), offsetAt));
   return {
     name,
     offsetAt,
@@ -55,11 +59,8 @@ function createZone(name: string): ZoneCalendar | null {
 /** How many values a calendar remembers. A year of hours has 8,784. */
 const MAX_REMEMBERED = 20_000;
 
-function remember<Key, Value>(known: Map<Key, Value>, key: Key, compute: () => Value): Value {
-  const found = known.get(key);
-  if (found !== undefined) return found;
+function remember<Key, Value>(known: Map<Key, Value>, key: Key, value: Value): Value {
   if (known.size >= MAX_REMEMBERED) known.clear();
-  const value = compute();
   known.set(key, value);
   return value;
 }
@@ -93,10 +94,12 @@ const midnights = new Map<CalendarDate, Millis>();
 const dates = new Map<number, CalendarDate>();
 
 const parseDate = (date: CalendarDate): Millis =>
-  remember(midnights, date, () => Date.parse(`${date}T00:00:00Z`));
+  midnights.get(date) ?? remember(midnights, date, Date.parse(`${date}T00:00:00Z`));
 
-const formatDate = (at: Millis): CalendarDate =>
-  remember(dates, Math.floor(at / DAY_MS), () => new Date(at).toISOString().slice(0, 10));
+function formatDate(at: Millis): CalendarDate {
+  const day = Math.floor(at / DAY_MS);
+  return dates.get(day) ?? remember(dates, day, new Date(at).toISOString().slice(0, 10));
+}
 
 /** Returns the date a number of days later, or earlier if it is negative. */
 export const addDays = (date: CalendarDate, days: number): CalendarDate =>
