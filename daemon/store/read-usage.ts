@@ -45,8 +45,8 @@ const SLICE_DAYS = { series: 10, values: 30 } as const;
 /** How many days of slots one slice has at most, and how many if they are read from the sums of whole hours. */
 const SLICE_SLOT_DAYS = { series: 1, values: 7 } as const;
 
-/** Groups by two keys. */
-type Groups<First, Group> = Map<First, Map<UsageKey, Group & { readonly sums: UsageSums }>>;
+/** Groups by two keys. The first has few values. */
+type Groups<Second, Group> = Map<UsageKey, Map<Second, Group & { readonly sums: UsageSums }>>;
 
 /** The dimensions of some groups, and the groups so far. */
 interface Grouping extends UsageGrouping {
@@ -128,6 +128,9 @@ async function readPeriod(
   const query = { filters: {}, where: plan.query.filters.map(toCondition) };
   const own = groupings.map(({ by, thenBy }): Grouping => ({ by, thenBy, groups: new Map() }));
   const hasBuckets = buckets.length > 0;
+  // What is grouped as the buckets are is summed from them.
+  const isOfBuckets = ({ by, thenBy }: Grouping) => hasBuckets && by === bucketBy && thenBy === null;
+  const others = own.filter((each) => !isOfBuckets(each));
   const dimensions = own.flatMap(({ by, thenBy }) => [by, thenBy]);
   const columns = columnsOfDimensions(...dimensions, hasBuckets ? bucketBy : null);
   const reading: Reading = {
@@ -136,8 +139,8 @@ async function readPeriod(
     bucketBy,
     // A bucket that is moved to a shorter day may have no length.
     buckets: hasBuckets ? buckets : [{ from, to }],
-    all: { query: { ...query, columns }, groupings: own, hasBuckets },
-    reads: listReads(query, own, hasBuckets ? columnsOfDimensions(bucketBy) : null),
+    all: { query: { ...query, columns }, groupings: others, hasBuckets },
+    reads: listReads(query, others, hasBuckets ? columnsOfDimensions(bucketBy) : null),
     bucketGroups: new Map(),
   };
   const areValues = reading.reads.every((read) => valueColumnOf(read.query) !== null);
@@ -153,7 +156,11 @@ async function readPeriod(
     for (const part of rest) await addParts(reading, part, turn);
     at = skip(span.to);
   }
-  return { groups: own.map(({ groups }) => listGroups(groups)), buckets: listGroups(reading.bucketGroups) };
+  const { bucketGroups } = reading;
+  return {
+    groups: own.map((each) => (isOfBuckets(each) ? sumBuckets(bucketGroups) : listGroups(each.groups))),
+    buckets: listGroups(bucketGroups),
+  };
 }
 
 /** Returns the beginning of the first day with a request, or that of the span if it is later; the end of the span if there is none. */
@@ -369,21 +376,29 @@ function addToBucket(
   sums: Readonly<UsageSums>,
 ): void {
   const by = keyOfRow(row, bucketBy);
-  const groups = groupsAt(bucketGroups, bucket);
-  const group = groups.get(by);
-  if (group === undefined) groups.set(by, { bucket, by, sums: sumOf([sums]) });
+  const groups = groupsAt(bucketGroups, by);
+  const group = groups.get(bucket);
+  if (group === undefined) groups.set(bucket, { bucket, by, sums: sumOf([sums]) });
   else addToSums(group.sums, sums);
 }
 
 /** Returns the groups of a first key. */
-function groupsAt<First, Group>(all: Map<First, Map<UsageKey, Group>>, first: First): Map<UsageKey, Group> {
+function groupsAt<Second, Group>(all: Map<UsageKey, Map<Second, Group>>, first: UsageKey) {
   let groups = all.get(first);
   if (groups === undefined) all.set(first, (groups = new Map()));
   return groups;
 }
 
-const listGroups = <Group>(all: ReadonlyMap<unknown, ReadonlyMap<UsageKey, Group>>): Group[] =>
+const listGroups = <Group>(all: ReadonlyMap<UsageKey, ReadonlyMap<unknown, Group>>): Group[] =>
   [...all.values()].flatMap((groups) => [...groups.values()]);
+
+/** Sums the buckets of each value. */
+const sumBuckets = (all: Reading["bucketGroups"]): UsageGroup[] =>
+  [...all].map(([by, groups]) => ({
+    by,
+    thenBy: null,
+    sums: sumOf([...groups.values()].map(({ sums }) => sums)),
+  }));
 
 const toBigInt = (sum: number | bigint | null): bigint | null => (sum === null ? null : BigInt(sum));
 

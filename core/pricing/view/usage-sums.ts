@@ -55,7 +55,7 @@ export const emptySums = (): UsageSums => ({
 });
 
 const plus = (sum: bigint | null, more: bigint | null): bigint | null =>
-  more === null ? sum : (sum ?? 0n) + more;
+  more === null ? sum : sum === null ? more : sum + more;
 
 /** A count with an unknown part is unknown. */
 const addCounts = (one: number | null, other: number | null): number | null =>
@@ -70,9 +70,10 @@ export function addToSums(sum: UsageSums, more: Readonly<UsageSums>): void {
   sum.incomplete += more.incomplete;
   sum.estimated = addCounts(sum.estimated, more.estimated);
   sum.unknownBilling = addCounts(sum.unknownBilling, more.unknownBilling);
-  sum.spentPicoUsd += more.spentPicoUsd;
-  sum.planUsagePicoUsd += more.planUsagePicoUsd;
-  sum.unknownBillingPicoUsd += more.unknownBillingPicoUsd;
+  // Adding 0 would make a new number. Most rows have one of these costs.
+  if (more.spentPicoUsd !== 0n) sum.spentPicoUsd += more.spentPicoUsd;
+  if (more.planUsagePicoUsd !== 0n) sum.planUsagePicoUsd += more.planUsagePicoUsd;
+  if (more.unknownBillingPicoUsd !== 0n) sum.unknownBillingPicoUsd += more.unknownBillingPicoUsd;
   const { tokens } = sum;
   tokens.prompt = plus(tokens.prompt, more.tokens.prompt);
   tokens.cacheRead = plus(tokens.cacheRead, more.tokens.cacheRead);
