@@ -19,6 +19,9 @@ import { asObject } from "./token-counts.ts";
  */
 export const DEFAULT_MAX_MEMBER_BYTES = 64 * 1024;
 
+/** The most characters of a name or an id. They are kept, and the names of models in the database as well. */
+export const MAX_NAME_CHARACTERS = 1_024;
+
 /** Strings longer than this are searched with `indexOf`, whose call overhead is about this many loop steps. */
 const LONG_STRING_BYTES = 48;
 
@@ -45,7 +48,7 @@ export interface PickedMembers {
   text(path: string): string | null;
   /** Returns the value of a member; undefined if it is absent or not valid JSON. */
   value(path: string): unknown;
-  /** Returns the value of a member if it is a non-empty string, otherwise null. */
+  /** Returns the value of a member if it is a string of 1 to `MAX_NAME_CHARACTERS`, such as a model or an id; otherwise null. */
   string(path: string): string | null;
 }
 
@@ -152,7 +155,7 @@ function endObject({ paths, texts, phase }: PickerState): PickedMembers {
     closed: phase === "closed",
     text,
     value: (path) => parseJson(text(path)),
-    string: (path) => nonEmptyString(parseJson(text(path))),
+    string: (path) => asName(parseJson(text(path))),
   };
 }
 
@@ -344,7 +347,7 @@ export function pickedFromValue(value: unknown): PickedMembers {
     closed: true,
     text: (path) => jsonText(find(path)),
     value: find,
-    string: (path) => nonEmptyString(find(path)),
+    string: (path) => asName(find(path)),
   };
 }
 
@@ -367,8 +370,8 @@ export function jsonText(value: unknown): string | null {
   }
 }
 
-function nonEmptyString(value: unknown): string | null {
-  return typeof value === "string" && value !== "" ? value : null;
+function asName(value: unknown): string | null {
+  return typeof value === "string" && value !== "" && value.length <= MAX_NAME_CHARACTERS ? value : null;
 }
 
 function findWanted(members: readonly WantedMember[], key: Uint8Array): WantedMember | null {

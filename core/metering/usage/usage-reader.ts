@@ -223,8 +223,8 @@ const CHUNK = compileMemberPaths(["bytes"]);
 
 /** Unwraps an event of the model's own API that Bedrock wraps as `{"bytes": base64}`. Returns any other payload unchanged. */
 function chunkOf(payload: Uint8Array): Uint8Array {
-  const bytes = pickMembers(payload, CHUNK).string("bytes");
-  return (bytes === null ? null : decodeBase64(bytes)) ?? payload;
+  const bytes = pickMembers(payload, CHUNK).value("bytes");
+  return (typeof bytes === "string" ? decodeBase64(bytes) : null) ?? payload;
 }
 
 /** Adds the error type that AWS sends in a header, because the body does not always contain it. */

@@ -334,7 +334,7 @@ describe("bedrockInvoke", () => {
     assert.deepEqual(countsOf(read(url, nova)), [10, 12, 8, 5, 7, null]);
     const llama = [
       chunk({ generation: "a" }),
-      chunk({ generation: "", "amazon-bedrock-invocationMetrics": metrics }),
+      chunk({ generation: "long ".repeat(1_000), "amazon-bedrock-invocationMetrics": metrics }),
     ];
     const report = read(url, llama, { headers: { "x-amzn-requestid": "r-2" } });
     assert.deepEqual([report.responseId, ...countsOf(report)], ["r-2", 5, 2, 1, null, 6, null]);

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import {
   compileMemberPaths,
   createMemberPicker,
+  MAX_NAME_CHARACTERS,
   membersUnder,
   pickedFromValue,
   pickMembers,
@@ -12,6 +13,14 @@ import { bytesOf } from "./answers.rig.ts";
 
 const paths = compileMemberPaths(["a", "b", "in.a", "in.x"]);
 const pick = (json: string) => pickMembers(bytesOf(json), paths);
+
+describe("string()", () => {
+  it("returns no text that is too long for a name", () => {
+    const [fits, long] = ["x".repeat(MAX_NAME_CHARACTERS), "x".repeat(MAX_NAME_CHARACTERS + 1)];
+    for (const members of [pick(JSON.stringify({ a: fits, b: long })), pickedFromValue({ a: fits, b: long })])
+      assert.deepEqual([members.string("a"), members.string("b"), members.value("b")], [fits, null, long]);
+  });
+});
 
 describe("pickedFromValue()", () => {
   it("returns the same members as a picker", () => {
