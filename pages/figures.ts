@@ -37,6 +37,22 @@ export function formatChange(now: bigint | number, before: bigint | number): str
   return percent === 0 ? "no change" : percent > 0 ? `+${percent}%` : `−${-percent}%`;
 }
 
+/**
+ * Renders a change. It is isolated: a sign at the beginning of a text would be shown at its end where text is read from right to left.
+ */
+export const renderChange = (now: bigint | number, before: bigint | number): Html =>
+  html`<bdi>${formatChange(now, before)}</bdi>`;
+
+/** Renders a share, isolated, since it can begin with `<`. */
+export const renderShare = (part: bigint | number, whole: bigint | number): Html =>
+  html`<bdi>${formatShare(part, whole)}</bdi>`;
+
+/** Renders an amount with its sign, isolated: `−` if it is negative, with `plus` also `+` if it is positive. */
+export function renderSignedUsd(picoUsd: bigint, plus: "+" | "" = ""): Html {
+  if (picoUsd === 0n) return renderUsd(picoUsd);
+  return html`<bdi>${picoUsd < 0n ? "−" : plus}${renderUsd(picoUsd < 0n ? -picoUsd : picoUsd)}</bdi>`;
+}
+
 /** Formats an age or a length of time in one or two units: `45 s`, `12 min`, `1 h 12 min`, `3 d`. */
 export function formatSpan(ms: number): string {
   const minutes = Math.round(ms / 60_000);

@@ -1,4 +1,4 @@
-import { html } from "hono/html";
+import { html, raw } from "hono/html";
 import { metricOf, parseSums } from "../core/pricing/view/usage-sums.ts";
 import { formatCount } from "../core/values/text/format-count.ts";
 import { weekdayOf } from "../core/values/zone.ts";
@@ -101,7 +101,7 @@ const rowsOf = ({ rows }: UsageAnswer): Line[] =>
       formatShortUsd(BigInt(totals.spent_pico_usd)),
       totals.plan_usage_pico_usd === "0"
         ? ""
-        : `${formatShortUsd(BigInt(totals.plan_usage_pico_usd))} of plans`,
+        : `${formatShortUsd(BigInt(totals.plan_usage_pico_usd))} plan usage`,
     ),
   );
 
@@ -111,6 +111,11 @@ function describeChange({ change, compared_period }: UsageAnswer): string {
   const size = (value: bigint) => formatShortUsd(value < 0n ? -value : value);
   return `${delta > 0n ? "Up" : "Down"} ${size(delta)}; ${plain(change.label)} explains ${size(explained)}.`;
 }
+
+/** Mail programs that ignore it show their own font. */
+const STYLE = `body { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; max-width: 600px; }
+h1 { font-size: 20px; } h2 { font-size: 15px; margin: 20px 0 4px; } table { border-collapse: collapse; }
+th, td { padding: 3px 14px 3px 0; vertical-align: top; } th { font-weight: normal; } img { max-width: 100%; height: auto; }`;
 
 /** Renders the email about a week, as text and as HTML with a picture of its days. */
 export function renderWeeklySummary(summary: WeeklySummary): SummaryContent {
@@ -141,16 +146,16 @@ export function renderWeeklySummary(summary: WeeklySummary): SummaryContent {
   const table = (head: string, lines: readonly Line[]) =>
     lines.length === 0
       ? ""
-      : html`<h2>${head}</h2><table>${lines.map(({ name: each, value, note }) => html`<tr><th align="left"><bdi>${each}</bdi></th><td align="right">${value}</td><td>${note}</td></tr>`)}</table>`;
+      : html`<h2>${head}</h2><table cellpadding="4">${lines.map(({ name: each, value, note }) => html`<tr><th align="left"><bdi>${each}</bdi></th><td align="right">${value}</td><td>${note}</td></tr>`)}</table>`;
   const alt = `Spent by day: ${daysOf(projects)
     .map(({ name: day, value }) => `${day} ${value}`)
-    .join(", ")}. Dashed: the week before.`;
-  const page = html`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title></head><body>
+    .join(", ")}.`;
+  const page = html`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title><style>${raw(STYLE)}</style></head><body>
 <h1>Weekly summary of <bdi>${name}</bdi></h1><p>${words}</p>
 ${table("Figures", figures)}
 ${change === "" ? "" : html`<p>${change}</p>`}
 ${caveats.length === 0 ? "" : html`<ul>${caveats.map(({ sentence }) => html`<li>${sentence}</li>`)}</ul>`}
-<p><img src="cid:${SUMMARY_PICTURE}" width="560" height="200" alt="${alt}"></p>
+<p><img src="cid:${SUMMARY_PICTURE}" width="560" height="200" alt="${alt}"><br><small>Spent by day. Dashed: the week before.</small></p>
 ${sections.map(([head, lines]) => table(head, lines))}
 <p><a href="${overview}">Open this week</a></p>
 <p>${why} <a href="${unsubscribe}">Turn it off</a></p></body></html>`;

@@ -4,7 +4,7 @@ import { formatCount } from "../../core/values/text/format-count.ts";
 import type { Members } from "../../core/wire/people.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { renderCoverageLine } from "../../pages/coverage-figure.ts";
-import { formatChange, renderUsd } from "../../pages/figures.ts";
+import { renderChange, renderUsd } from "../../pages/figures.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderName } from "../../pages/names.ts";
 import { fileFormatOf } from "../../pages/page-file.ts";
@@ -132,7 +132,7 @@ function renderPerson({ place }: PageCall, view: UsageView, person: Person, hasC
   const change =
     row === null || row.compared === null
       ? ""
-      : formatChange(BigInt(row.totals.spent_pico_usd), BigInt(row.compared.spent_pico_usd));
+      : renderChange(BigInt(row.totals.spent_pico_usd), BigInt(row.compared.spent_pico_usd));
   const seen = seenAt === null ? html`<span class="quiet">never</span>` : renderTime(seenAt, place);
   return html`<tr><th scope="row" class="name">${shown}${email === null || email === name ? "" : html`<span class="sub"><bdi>${email}</bdi></span>`}${isMember ? "" : html`<span class="sub">no longer a member</span>`}<span class="sub phone">last seen ${seen}</span></th><td class="name desk">${machines.length === 0 ? renderName(null) : machines.map((machine) => html`<div>${renderName(machine)}</div>`)}</td><td class="when desk">${seen}</td><td class="num desk">${formatCount(totals?.requests ?? 0)}</td><td class="num">${renderUsd(BigInt(totals?.spent_pico_usd ?? 0))}</td><td class="num desk">${renderUsd(BigInt(totals?.plan_usage_pico_usd ?? 0))}</td>${hasChange ? html`<td class="num desk">${change}</td>` : ""}</tr>`;
 }

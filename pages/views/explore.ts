@@ -6,7 +6,7 @@ import { heatLevel } from "../chart/heatmap.ts";
 import { highestOf } from "../chart/scale.ts";
 import { renderCoverageLine } from "../coverage-figure.ts";
 import { DIMENSION_NAMES, nameDimension } from "../dimension-names.ts";
-import { formatShare } from "../figures.ts";
+import { renderShare } from "../figures.ts";
 import { toRunningText } from "../formats.ts";
 import type { Html } from "../html.ts";
 import {
@@ -174,7 +174,7 @@ function renderPivot(
   };
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${title} as a table"><table class="pivot" aria-label="${title}">
     <thead><tr><th scope="col">${by === null ? "" : DIMENSION_NAMES[by]}</th>${columns.map((column) => html`<th scope="col" class="num">${then_by === null ? column.label : heading(column, then_by)}</th>`)}<th scope="col" class="num">Total</th><th scope="col" class="num">Share</th></tr></thead>
-    <tbody>${rows.map((row) => html`<tr><th scope="row" class="name">${by === null ? row.label : heading(row, by)}</th>${columns.map((column) => renderCell(row, column))}<td class="num">${toRows(row.totals, [[by, row]])}</td><td class="num quiet">${formatShare(amountOf(row) ?? 0n, total)}</td></tr>`)}</tbody>
+    <tbody>${rows.map((row) => html`<tr><th scope="row" class="name">${by === null ? row.label : heading(row, by)}</th>${columns.map((column) => renderCell(row, column))}<td class="num">${toRows(row.totals, [[by, row]])}</td><td class="num quiet">${renderShare(amountOf(row) ?? 0n, total)}</td></tr>`)}</tbody>
     <tfoot><tr><th scope="row">Total</th>${columns.map((column) => html`<td class="num">${toRows(column.totals, [[then_by, column]])}</td>`)}<td class="num">${toRows(usage.totals, [])}</td><td></td></tr></tfoot>
   </table></div>`;
 }

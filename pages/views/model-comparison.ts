@@ -10,7 +10,7 @@ import {
 import { metricOf } from "../../core/pricing/view/usage-sums.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
-import { formatChange, renderShortCount, renderUsd } from "../figures.ts";
+import { renderChange, renderShortCount, renderSignedUsd, renderUsd } from "../figures.ts";
 import { formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
 import type { ModelLine } from "./model-lines.ts";
@@ -40,7 +40,7 @@ export function renderComparison(lines: readonly ModelLine[], row: RateRow, with
     <div class="scroll" tabindex="0" role="region" aria-label="The comparison as a table"><table aria-label="Had this period run on ${nameOf(row)}">
       <thead><tr><th scope="col">Model</th><th scope="col" class="num desk">Tokens</th><th scope="col" class="num">Cost at API prices</th><th scope="col" class="num">Estimate</th><th scope="col" class="num">Difference</th></tr></thead>
       <tbody>${lines.map((line, n) => renderCompared(line, models[n]!))}</tbody>
-      <tfoot><tr><th scope="row">Compared</th><td class="num desk"></td><td class="num">${renderUsd(known === 0 ? null : costPicoUsd)}</td><td class="num">${renderUsd(known === 0 ? null : otherPicoUsd)}</td><td class="num">${known === 0 ? UNKNOWN : renderDifference(otherPicoUsd - costPicoUsd)}</td></tr></tfoot>
+      <tfoot><tr><th scope="row">Compared</th><td class="num desk"></td><td class="num">${renderUsd(known === 0 ? null : costPicoUsd)}</td><td class="num">${renderUsd(known === 0 ? null : otherPicoUsd)}</td><td class="num">${known === 0 ? UNKNOWN : renderSignedUsd(otherPicoUsd - costPicoUsd, "+")}</td></tr></tfoot>
     </table></div>
     <ul class="plain quiet">${listLimits(models, row).map((limit) => html`<li>${limit}</li>`)}</ul>
   </section>`;
@@ -53,13 +53,8 @@ function renderCompared({ name, provider, sums }: ModelLine, compared: ModelComp
     <td class="num desk">${renderShortCount(metricOf(sums, "tokens"))}</td>
     <td class="num">${costPicoUsd === null ? html`<span class="warn">unpriced</span>` : renderUsd(costPicoUsd)}${plan === 0n ? "" : html`<span class="sub">${renderUsd(plan)} of it plan usage</span>`}</td>
     <td class="num">${renderUsd(other.costPicoUsd)}${other.unknown === null ? "" : html`<span class="sub">${other.unknown}</span>`}</td>
-    <td class="num">${differencePicoUsd === null ? UNKNOWN : renderDifference(differencePicoUsd)}${differencePicoUsd === null || costPicoUsd === null ? "" : html`<span class="sub">${formatChange(costPicoUsd + differencePicoUsd, costPicoUsd)}</span>`}</td></tr>`;
+    <td class="num">${differencePicoUsd === null ? UNKNOWN : renderSignedUsd(differencePicoUsd, "+")}${differencePicoUsd === null || costPicoUsd === null ? "" : html`<span class="sub">${renderChange(costPicoUsd + differencePicoUsd, costPicoUsd)}</span>`}</td></tr>`;
 }
-
-const renderDifference = (picoUsd: bigint): Html =>
-  picoUsd === 0n
-    ? renderUsd(0n)
-    : html`${picoUsd > 0n ? "+" : "−"}${renderUsd(picoUsd > 0n ? picoUsd : -picoUsd)}`;
 
 const describeDifference = (picoUsd: bigint): string =>
   picoUsd === 0n

@@ -20,7 +20,7 @@ import { type HeatCell, renderHeatmap } from "../chart/heatmap.ts";
 import { renderMeter } from "../chart/meter.ts";
 import { describeCoverageFigure, describeGap, renderCoverageValue } from "../coverage-figure.ts";
 import { DIMENSION_NAMES, nameDimension } from "../dimension-names.ts";
-import { formatChange, formatShare, renderShortCount, renderUsd } from "../figures.ts";
+import { renderChange, renderShare, renderShortCount, renderUsd } from "../figures.ts";
 import { formatShortUsd, shortenDate } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { type FailedPart, renderUnreadOf } from "../page-parts.ts";
@@ -195,7 +195,7 @@ function renderFigures({ usage, forecast, links, dimensions }: OverviewAnswer, {
     const earlier = metricOf(before, metric) ?? 0n;
     return earlier === 0n
       ? "none in the period before"
-      : `${formatChange(metricOf(totals, metric) ?? 0n, earlier)} on the period before`;
+      : html`${renderChange(metricOf(totals, metric) ?? 0n, earlier)} on the period before`;
   };
   const toRows = (value: Html | string, rows: UsageQuery) => html`<a href="${links.list(rows)}">${value}</a>`;
   const payer = (picoUsd: bigint, mode: string) =>
@@ -205,7 +205,7 @@ function renderFigures({ usage, forecast, links, dimensions }: OverviewAnswer, {
   const failed =
     totals.failed === 0
       ? "none failed"
-      : html`${ofStatus(totals.failed, "failed", "failed")}, ${formatShare(totals.failed, totals.requests - totals.blocked)}`;
+      : html`${ofStatus(totals.failed, "failed", "failed")}, ${renderShare(totals.failed, totals.requests - totals.blocked)}`;
   const outcomes =
     totals.blocked === 0 ? failed : html`${failed}, ${ofStatus(totals.blocked, "blocked", "refused")}`;
   return html`<dl class="figures">
@@ -214,7 +214,7 @@ function renderFigures({ usage, forecast, links, dimensions }: OverviewAnswer, {
     ${totals.unknownBillingPicoUsd === 0n ? "" : tile("Unknown billing", payer(totals.unknownBillingPicoUsd, "unknown"), "spent or covered by a plan")}
     ${forecast === null ? "" : renderForecast(forecast)}
     ${tile("Requests", toRows(renderShortCount(totals.requests), query), outcomes)}
-    ${tile("Tokens", renderShortCount(tokens), inputOf(totals) === 0n ? "" : `${formatShare(totals.tokens.cacheRead ?? 0n, inputOf(totals))} of the input from caches`)}
+    ${tile("Tokens", renderShortCount(tokens), inputOf(totals) === 0n ? "" : html`${renderShare(totals.tokens.cacheRead ?? 0n, inputOf(totals))} of the input from caches`)}
     ${coverage === null ? "" : tile("Coverage", renderCoverageValue(coverage, links.coverage), describeCoverageFigure(coverage))}
   </dl>`;
 }
@@ -376,7 +376,7 @@ export function renderBreakdown(answer: UsageAnswer, view: UsageView, tabs: Html
       const before = row.compared === null ? null : metricOf(parseSums(row.compared), metric);
       const href = row.other_values === null ? usageHref(view, withFilter(view.query, by, row.key)) : explore;
       const label = row.other_values === null ? row.label : `${formatCount(row.other_values)} others`;
-      return html`<tr><th scope="row" class="name"><a href="${href}"><bdi>${label}</bdi></a></th><td class="share desk">${renderMeter({ percent: whole === 0n ? 0 : Number(((value ?? 0n) * 1_000n) / whole) / 10 })}</td><td class="num">${formatShare(value ?? 0n, whole)}</td><td class="num">${renderSum(metric, row.totals)}${metric === "spent" && row.totals.plan_usage_pico_usd !== "0" ? html`<span class="sub">${renderUsd(BigInt(row.totals.plan_usage_pico_usd))} plan</span>` : ""}</td><td class="num desk quiet">${before === null ? "" : formatChange(value ?? 0n, before)}</td></tr>`;
+      return html`<tr><th scope="row" class="name"><a href="${href}"><bdi>${label}</bdi></a></th><td class="share desk">${renderMeter({ percent: whole === 0n ? 0 : Number(((value ?? 0n) * 1_000n) / whole) / 10 })}</td><td class="num">${renderShare(value ?? 0n, whole)}</td><td class="num">${renderSum(metric, row.totals)}${metric === "spent" && row.totals.plan_usage_pico_usd !== "0" ? html`<span class="sub">${renderUsd(BigInt(row.totals.plan_usage_pico_usd))} plan</span>` : ""}</td><td class="num desk quiet">${before === null ? "" : renderChange(value ?? 0n, before)}</td></tr>`;
     })}</tbody></table></div>`
     }</section>`;
 }

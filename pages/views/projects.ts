@@ -14,7 +14,7 @@ import { quoteArgument } from "../../core/values/text/shell-words.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { renderSpark } from "../chart/spark.ts";
 import { renderCoverageLine } from "../coverage-figure.ts";
-import { formatChange, formatShare, renderUsd } from "../figures.ts";
+import { formatShare, renderChange, renderShare, renderUsd } from "../figures.ts";
 import type { Html } from "../html.ts";
 import { type FailedPart, renderUnreadOf } from "../page-parts.ts";
 import { renderCommand } from "../tools.ts";
@@ -104,7 +104,7 @@ function renderUnattributed(rows: readonly Row[], calls: Calls): Html | "" {
         row,
         own,
         count,
-      }) => html`<p><bdi>${row.label}</bdi>, ${renderSum("spent", row.totals)} spent: ${formatShare(count, own.requests)} of its calls stated no project and have this one by default. To move calls to another project, on the machine that made them:</p>
+      }) => html`<p><bdi>${row.label}</bdi>, ${renderSum("spent", row.totals)} spent: ${renderShare(count, own.requests)} of its calls stated no project and have this one by default. To move calls to another project, on the machine that made them:</p>
     ${renderCommand(`meter project reassign ${quoteArgument(row.key ?? "")} OTHER-PROJECT`)}`,
     )}
     <p class="quiet">Calls that were already sent to a cloud keep their project there. A program's later calls have a project if it runs in a repository, or if its folder has a <code>.meter.toml</code>.</p></section>`;
@@ -127,9 +127,9 @@ function renderProject(
   const foundBy = isOther ? "" : describeTiers(calls);
   return html`<tr><th scope="row" class="name">${isOther ? row.label : html`<a href="${href}"><bdi>${row.label}</bdi></a>`}${origin === undefined ? "" : html`<span class="sub"><bdi>${origin}</bdi></span>`}${renderBranches(row, { calls, sessions }, view)}${foundBy === "" ? "" : html`<span class="sub">found by: ${foundBy}</span>`}</th>
     <td class="desk spark-cell">${renderSpark(row.series.map((value) => BigInt(value ?? "0")))}</td>
-    <td class="num desk">${isOther ? formatCount(sums.requests) : html`<a href="${links.list(withFilter(view.query, "project", row.key))}">${formatCount(sums.requests)}</a>`}</td><td class="num desk">${formatShare(sums.spentPicoUsd, BigInt(usage.totals.spent_pico_usd))}</td>
+    <td class="num desk">${isOther ? formatCount(sums.requests) : html`<a href="${links.list(withFilter(view.query, "project", row.key))}">${formatCount(sums.requests)}</a>`}</td><td class="num desk">${renderShare(sums.spentPicoUsd, BigInt(usage.totals.spent_pico_usd))}</td>
     <td class="num">${renderSum("spent", row.totals)}${sums.planUsagePicoUsd === 0n ? "" : html`<span class="sub phone">${renderUsd(sums.planUsagePicoUsd)} plan</span>`}</td><td class="num desk">${isUnpriced ? UNKNOWN : renderUsd(sums.planUsagePicoUsd)}</td>
-    <td class="num desk quiet">${before === null ? "" : formatChange(now, before)}</td></tr>`;
+    <td class="num desk quiet">${before === null ? "" : renderChange(now, before)}</td></tr>`;
 }
 
 /** Renders the branches of a project, if it has any besides "no branch". */

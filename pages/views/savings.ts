@@ -6,7 +6,7 @@ import type { SavingsAnswer } from "../../core/wire/savings.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { type Bar, renderBars } from "../chart/bars.ts";
 import { describeGap, renderCoverageLine } from "../coverage-figure.ts";
-import { formatShare, renderShortCount, renderUsd } from "../figures.ts";
+import { renderShare, renderShortCount, renderSignedUsd, renderUsd } from "../figures.ts";
 import { formatShortUsd, shortenDate } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderNotes } from "../notes.ts";
@@ -65,9 +65,6 @@ export function renderSavings(
 const formatAmount = (picoUsd: bigint): string =>
   picoUsd < 0n ? `−${formatShortUsd(-picoUsd)}` : formatShortUsd(picoUsd);
 
-const renderAmount = (picoUsd: bigint): Html =>
-  picoUsd < 0n ? html`−${renderUsd(-picoUsd)}` : renderUsd(picoUsd);
-
 /** The sum of the findings that have a figure. */
 const findableOf = ({ findings }: SavingsAnswer): bigint =>
   findings.reduce((sum, { saving_pico_usd }) => sum + BigInt(saving_pico_usd ?? 0), 0n);
@@ -90,9 +87,9 @@ function renderFigures({ cache }: SavingsAnswer): Html {
   const tile = (name: string, value: Html | string, note: Html | string) =>
     html`<div><dt>${name}</dt><dd class="value">${value}</dd><dd>${note}</dd></div>`;
   return html`<dl class="figures">
-    ${tile("Caches saved", renderAmount(reads - writes), html`${renderAmount(reads)} by reads, less ${renderAmount(writes)} for writes`)}
-    ${ofPlans === 0n ? "" : tile("Saved on plans", renderAmount(ofPlans), "at API prices, not on a bill")}
-    ${tile("Hit rate", input === 0 ? UNKNOWN : formatShare(read_tokens ?? 0, input), "of the input tokens came from caches")}
+    ${tile("Caches saved", renderSignedUsd(reads - writes), html`${renderSignedUsd(reads)} by reads, less ${renderSignedUsd(writes)} for writes`)}
+    ${ofPlans === 0n ? "" : tile("Saved on plans", renderSignedUsd(ofPlans), "at API prices, not on a bill")}
+    ${tile("Hit rate", input === 0 ? UNKNOWN : renderShare(read_tokens ?? 0, input), "of the input tokens came from caches")}
     ${tile("Read", renderShortCount(read_tokens), "tokens from caches")}
     ${tile("Written", renderShortCount(write_tokens), "tokens to caches")}
   </dl>`;
@@ -145,7 +142,7 @@ function renderChart(
       })),
       ceilingIfEmpty: PICO_USD_PER_USD,
       format: formatAmount,
-      render: renderAmount,
+      render: (picoUsd) => renderSignedUsd(picoUsd),
     })}</div>
     <p class="quiet">Each token that was read from or written to a cache is compared with a fresh input token, at the rates of its time. One-hour writes count at the lower rate of short ones.</p>
   </section>`;

@@ -12,7 +12,7 @@ import { totalOutputTokens } from "../../core/values/token-totals.ts";
 import { type LaneCall, renderLane } from "../chart/lane.ts";
 import { renderLine } from "../chart/line.ts";
 import { renderMeter } from "../chart/meter.ts";
-import { formatShare, formatSpan, renderShortCount, renderUsd } from "../figures.ts";
+import { formatSpan, renderShare, renderShortCount, renderUsd } from "../figures.ts";
 import { renderSwitch, renderViewNotices } from "../filters.ts";
 import { formatShortCount, formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
@@ -112,7 +112,7 @@ function renderFigures(session: SessionLine, agents: readonly Agent[] | null, pl
     ${parts.map(({ part, label }) => tile(label, renderUsd(split[part]), part === "planUsagePicoUsd" ? "at API prices, not spent" : unpriced > 0 ? `without ${formatQuantity(unpriced, "unpriced call")}` : "all calls priced"))}
     ${tile("Calls", calls.toLocaleString("en"), blocked === 0 ? ofCalls : html`${ofCalls}, ${blocked} refused by budgets`)}
     ${tile("Length", formatSpan(endedAt - startedAt), agents === null ? "" : formatQuantity(agents.length - 1, "sub-agent"))}
-    ${tile("Input from caches", cached === null ? "–" : formatShare(cached.read, cached.input), agents === null ? "" : compactions === 0 ? "no compaction" : formatQuantity(compactions, "compaction"))}
+    ${tile("Input from caches", cached === null ? "–" : renderShare(cached.read, cached.input), agents === null ? "" : compactions === 0 ? "no compaction" : formatQuantity(compactions, "compaction"))}
   </dl>`;
 }
 

@@ -11,7 +11,7 @@ import type { Millis } from "../../core/values/time.ts";
 import { SESSION_SORTS, type SessionSort } from "../../core/wire/queries.ts";
 import type { UsageDimension } from "../../core/wire/usage.ts";
 import { type CoverageFigure, renderCoverageLine } from "../coverage-figure.ts";
-import { formatShare, formatSpan, renderUsd } from "../figures.ts";
+import { formatSpan, renderShare, renderUsd } from "../figures.ts";
 import { type FilteredView, readFilteredView, readFormParameters, renderFilterForm } from "../filter-form.ts";
 import { type NameOfValue, PERIOD_VALUES, renderChips, renderViewNotices } from "../filters.ts";
 import type { Html } from "../html.ts";
@@ -174,7 +174,7 @@ function renderRow(session: SessionLine, place: PagePlace): Html {
     <td class="num desk">${formatSpan(endedAt - startedAt)}</td>
     <td class="num desk">${calls.toLocaleString("en")}${failed === 0 ? "" : html`<span class="sub bad">${failed} failed</span>`}${blocked === 0 ? "" : html`<span class="sub">${blocked} refused</span>`}</td>
     <td class="num wide">${agents}</td>
-    <td class="num wide">${cached === null ? "–" : formatShare(cached.read, cached.input)}</td>
+    <td class="num wide">${cached === null ? "–" : renderShare(cached.read, cached.input)}</td>
     <td class="num">${spentPicoUsd === 0n && session.unpriced > 0 ? html`<span class="warn">unpriced</span>` : renderUsd(spentPicoUsd)}${plan}${unknown}</td>
     <td class="num desk">${planUsagePicoUsd === 0n ? "–" : renderUsd(planUsagePicoUsd)}</td>
   </tr>`;

@@ -46,8 +46,8 @@ function renderBodyProjects(projects: readonly string[] | null): Html {
     projects === null
       ? renderUnread("projects that keep bodies")
       : projects.length === 0
-        ? html`<p class="quiet">None. To keep the redacted bodies of a project’s requests on this machine:</p>${renderCommand("meter project PROJECT set body-capture on")}`
-        : html`<p class="quiet">Bodies are redacted and stay on this machine, unless they are sent to a cloud. A project’s <code>.meter.toml</code> can turn this off.</p><div class="scroll"><table aria-label="Projects that keep bodies"><thead><tr><th scope="col">Project</th><th scope="col">To end it</th></tr></thead><tbody>${projects.map(
+        ? html`<p class="quiet">None. To keep the redacted bodies of a project's requests on this machine:</p>${renderCommand("meter project PROJECT set body-capture on")}`
+        : html`<p class="quiet">Bodies are redacted and stay on this machine, unless they are sent to a cloud. A project's <code>.meter.toml</code> can turn this off.</p><div class="scroll"><table aria-label="Projects that keep bodies"><thead><tr><th scope="col">Project</th><th scope="col">To end it</th></tr></thead><tbody>${projects.map(
             (project) =>
               html`<tr><th scope="row" class="name">${renderName(project)}</th><td>${renderCommand(`meter project ${quoteArgument(project)} set body-capture off`)}</td></tr>`,
           )}</tbody></table></div>`

@@ -5,7 +5,7 @@ import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import type { UsageAnswer } from "../../core/wire/usage.ts";
 import { renderBars } from "../chart/bars.ts";
 import { describeCoverageFigure, describeGap, renderCoverageValue } from "../coverage-figure.ts";
-import { formatChange, renderUsd } from "../figures.ts";
+import { renderChange, renderUsd } from "../figures.ts";
 import { formatShortUsd, shortenDate } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
@@ -126,11 +126,11 @@ function describeBefore(
   totals: UsageAnswer["totals"],
   compared: UsageAnswer["totals"],
   titleBefore: string,
-): string {
+): Html | string {
   const [now, before] = [BigInt(totals.spent_pico_usd), BigInt(compared.spent_pico_usd)];
   return before === 0n
     ? `none in ${titleBefore}`
-    : `${formatChange(now, before)} on ${formatShortUsd(before)} in ${titleBefore}`;
+    : html`${renderChange(now, before)} on ${formatShortUsd(before)} in ${titleBefore}`;
 }
 
 /** The top of a chart of a month without cost. */
@@ -176,7 +176,7 @@ function renderSums({ totals, compared }: Compared): Html {
   const sums = parseSums(totals);
   const { planUsagePicoUsd, unknownBillingPicoUsd, requests, unpriced } = sums;
   const isUnpriced = unpriced > 0 && sumOfSplit(sums) === 0n;
-  return html`<td class="num desk">${formatCount(requests)}</td><td class="num">${renderSum("spent", totals)}${unknownBillingPicoUsd === 0n ? "" : html`<span class="sub">${renderUsd(unknownBillingPicoUsd)} unknown billing</span>`}</td><td class="num">${isUnpriced ? UNKNOWN : renderUsd(planUsagePicoUsd)}</td>${compared === null ? "" : html`<td class="num desk quiet">${isUnpriced ? UNKNOWN : formatChange(sums.spentPicoUsd, BigInt(compared.spent_pico_usd))}</td>`}`;
+  return html`<td class="num desk">${formatCount(requests)}</td><td class="num">${renderSum("spent", totals)}${unknownBillingPicoUsd === 0n ? "" : html`<span class="sub">${renderUsd(unknownBillingPicoUsd)} unknown billing</span>`}</td><td class="num">${isUnpriced ? UNKNOWN : renderUsd(planUsagePicoUsd)}</td>${compared === null ? "" : html`<td class="num desk quiet">${isUnpriced ? UNKNOWN : renderChange(sums.spentPicoUsd, BigInt(compared.spent_pico_usd))}</td>`}`;
 }
 
 const renderFoot = (answer: Compared): Html =>

@@ -8,6 +8,7 @@ import { BROWSER_PATIENCE_MS, launchChromium } from "./chromium.rig.ts";
 import { HOSTILE, listPages, type PageHostRig } from "./hosts.rig.ts";
 import {
   FIND_FAULTS,
+  FIND_UNISOLATED,
   findLayoutFaults,
   MAX_LAYOUT_SHIFT,
   readLayoutShift,
@@ -111,6 +112,7 @@ async function findFaultsOpened(page: Page): Promise<string[]> {
   await page.setViewportSize({ width: 390, height: 844 });
   await page.evaluate("document.documentElement.dir = 'rtl'");
   await fits("rtl");
+  faults.push(...((await page.evaluate(FIND_UNISOLATED)) as string[]));
   await page.evaluate("document.documentElement.dir = 'ltr'");
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.emulateMedia({ forcedColors: "active", reducedMotion: "reduce" });

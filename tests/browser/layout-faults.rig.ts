@@ -55,6 +55,19 @@ export const FIND_FAULTS = `(() => {
 export const findLayoutFaults = async (page: Page): Promise<readonly string[]> =>
   (await page.evaluate(FIND_FAULTS)) as string[];
 
+/**
+ * Finds numbers with a sign before them that are not isolated, in the content of a page. Where text is read from right to left, their sign
+ * would be shown behind them.
+ */
+export const FIND_UNISOLATED = `(() => {
+  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  const faults = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    if (/(?:^|[\\s(])[+−×<][$]?[0-9]/.test(node.data) && !node.parentElement.closest("bdi, data, code, pre, svg, option, .hidden"))
+      faults.push("not isolated: " + node.data.trim().slice(0, 60));
+  return faults;
+})()`;
+
 /** The most that a page may move by itself, as the sum of its layout shifts. */
 export const MAX_LAYOUT_SHIFT = 0.02;
 

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { formatChange, formatShare, formatSpan, renderShortCount, renderUsd } from "../../pages/figures.ts";
+import {
+  formatChange,
+  formatShare,
+  formatSpan,
+  renderChange,
+  renderShare,
+  renderShortCount,
+  renderSignedUsd,
+  renderUsd,
+} from "../../pages/figures.ts";
 import { renderName } from "../../pages/names.ts";
 import { renderTime } from "../../pages/times.ts";
 
@@ -39,6 +48,15 @@ describe("figures", () => {
       ],
       ["+8%", "−4%", "×12", "new", "no change"],
     );
+  });
+
+  it("isolate what begins with a sign", () => {
+    assert.equal(String(renderChange(96, 100)), "<bdi>−4%</bdi>");
+    assert.equal(String(renderShare(1, 100_000)), "<bdi>&lt;0.1%</bdi>");
+    const half = '<data value="0.5">$0.5000</data>';
+    assert.equal(String(renderSignedUsd(-500_000_000_000n)), `<bdi>−${half}</bdi>`);
+    assert.equal(String(renderSignedUsd(500_000_000_000n, "+")), `<bdi>+${half}</bdi>`);
+    assert.equal(String(renderSignedUsd(0n, "+")), '<data value="0">$0.00</data>');
   });
 
   it("show lengths of time in one or two units", () => {

@@ -177,12 +177,15 @@ describe("showStatement()", () => {
     const { usage } = hostWith();
     const ended = { ...usage, now: Date.UTC(2026, 11, 2) };
     const text = await textOf(await show("2026-11", "", { usage: ended }));
-    assert.match(text, /\$23\.00<\/data><\/strong> <span class="quiet">\+64% on \$14\.00 in October 2026</);
+    assert.match(
+      text,
+      /\$23\.00<\/data><\/strong> <span class="quiet"><bdi>\+64%<\/bdi> on \$14\.00 in October 2026</,
+    );
     const changesOf = (label: string) => {
       const table = text.split("<table").find((each) => each.includes(`aria-label="${label}"`)) ?? "";
-      return [...table.matchAll(/<bdi>([^<]*)<\/bdi>(?:(?!<\/tr>).)*quiet">([^<]*)<\/td><\/tr>/gs)].map(
-        ([, name, change]) => [name, change],
-      );
+      return [
+        ...table.matchAll(/<bdi>([^<]*)<\/bdi>(?:(?!<\/tr>).)*quiet"><bdi>([^<]*)<\/bdi><\/td><\/tr>/gs),
+      ].map(([, name, change]) => [name, change]);
     };
     const hostile = "&lt;b&gt;&quot;&#39;&amp;";
     assert.deepEqual(changesOf("Projects and models"), [

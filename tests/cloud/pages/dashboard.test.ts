@@ -217,7 +217,7 @@ describeOnOneEngine("the pages of a workspace's calls", (engine) => {
       projects,
       new RegExp(`<a href="/w/${other.id}/sessions\\?project=shop&amp;branch=main">2 sessions</a>`),
     );
-    assert.match(projects, /33% of its calls stated no project/);
+    assert.match(projects, /<bdi>33%<\/bdi> of its calls stated no project/);
     const csv = await read("/projects?format=csv", person, other);
     assert.match(
       csv,

@@ -81,7 +81,7 @@ describe("the local dashboard", () => {
     const { text } = await pageOf(fill, "/projects");
     assert.match(text, /found by: git root 75%, header 25%/);
     assert.match(text, /, <a href="\/sessions\?project=apollo&amp;branch=main">2 sessions<\/a>/);
-    assert.match(text, /100% of its calls stated no project/);
+    assert.match(text, /<bdi>100%<\/bdi> of its calls stated no project/);
     assert.match(text, /meter project reassign &#39;misc &lt;i&gt;&#39; OTHER-PROJECT/);
     const hyphen = sampleRecord({ project: "-x", attributionTier: "default_project" });
     const shown = await pageOf((store) => store.records.insert([hyphen]), "/projects");
