@@ -166,10 +166,10 @@ async function sendPasswordReset(
   if (open.length > MAX_OPEN_RESETS) return;
   // After the `#`, so that it appears in no server log and no Referer header.
   const link = `${settings.baseUrl}/reset-password#${token}`;
-  const text = `Set a new password within the hour:\n${link}\nIf you did not ask for it, do nothing.\n`;
+  const text = `To set a new password, open this link within an hour:\n${link}\nIf you did not ask for it, ignore this email.\n`;
   // Not awaited, and failures are not reported: timing or an error would reveal which addresses have accounts.
   settings
-    .mail({ to: user.email, subject: "A new password", text })
+    .mail({ to: user.email, subject: "Reset your password", text })
     .catch((cause) => settings.mailFailed?.(cause));
 }
 

@@ -121,7 +121,7 @@ function decisionPage(
 <select id="workspace_id" name="workspace_id" required>${workspaces.map(
     ({ workspaceId, name }) => html`<option value="${workspaceId}">${name}</option>`,
   )}</select>
-<p class="hint">Members of the workspace will see this machine’s requests: models, tokens and cost.</p>
+<p class="hint">Members of the workspace will see this machine's requests: models, tokens and cost.</p>
 ${userChoice(person, assignable)}
 <div class="actions">
 <button name="decision" value="approve">Approve</button>
@@ -160,7 +160,7 @@ function userChoice(person: AccountPerson, assignable: readonly AssignableMember
 <option value="">${formatPerson(person)} (you)</option>
 ${groups}
 </select>
-<p class="hint" id="user-hint">The machine’s requests and prompts belong to this person. If it is not you, an administrator must give a reason to read its prompts, and the reason is recorded.</p>`;
+<p class="hint" id="user-hint">The machine's requests and prompts belong to this person. If it is not you, an administrator must give a reason to read its prompts, and the reason is recorded.</p>`;
 }
 
 function formatPerson({ name, email }: AccountPerson): string {

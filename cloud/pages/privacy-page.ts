@@ -171,8 +171,8 @@ function renderErasures(call: PageCall, erasures: readonly ListedErasure[] | nul
       html`<tr><th scope="row" class="when">${renderTime(finishedAt ?? before, call.place, true)}</th><td class="name">${person(userId, "everyone")}${project === null ? "" : html`<span class="sub">project <bdi>${project}</bdi></span>`}</td><td class="name desk">${person(actorUserId, "the operator")}</td><td>${
         certificate === null
           ? html`<span class="quiet">still running</span>`
-          : html`<a href="${call.place.base}${PATH}/erasures/${erasureId}">Download<span class="hidden"> the certificate ${erasureId}</span></a><details><summary>View<span class="hidden"> the certificate ${erasureId}</span></summary><pre class="body" tabindex="0">${JSON.stringify(JSON.parse(certificate), null, 2)}</pre></details>`
-      }</td></tr>`,
+          : html`<a href="${call.place.base}${PATH}/erasures/${erasureId}">Download<span class="hidden"> the certificate ${erasureId}</span></a>`
+      }</td></tr>${certificate === null ? "" : html`<tr class="more"><td colspan="4"><details><summary>View the certificate<span class="hidden"> ${erasureId}</span></summary><pre class="body" tabindex="0">${JSON.stringify(JSON.parse(certificate), null, 2)}</pre></details></td></tr>`}`,
   )}</tbody></table></div>${
     erasures?.length === MAX_LISTED_ERASURES
       ? html`<p class="quiet">These are the newest ${MAX_LISTED_ERASURES}. The audit log has the id of each older one, which follows <code>${call.place.base}${PATH}/erasures/</code> in the address of its certificate.</p>`

@@ -63,6 +63,11 @@ describeOnOneEngine("the pages of privacy, accounts and organisations", (engine)
     const page = await admin.read("/privacy");
     assert.match(page, /<td class="num">2<\/td><td class="num">1<\/td>/);
     const [, path = ""] = new RegExp(`/w/${workspace.id}(/privacy/erasures/[0-9a-f-]+)`).exec(page) ?? [];
+    // The certificate has the whole width of the table.
+    assert.match(
+      page,
+      /<tr class="more"><td colspan="4"><details>.*?<pre[^>]*>\{\s+&quot;certificate&quot;/s,
+    );
     const file = await admin.get(path);
     assert.match(file.headers.get("content-disposition") ?? "", /^attachment; filename="erasure-/);
     const certificate = await file.text();

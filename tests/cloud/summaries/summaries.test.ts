@@ -132,11 +132,12 @@ describeOnEngines("weekly summaries", (engine) => {
       "- 1 request has no known price; its cost is not included.",
       "  Fri 2026-11-20: $2.50",
       "  shop: $2.50",
-      "  gpt-4o: $2.50 ($2.50 of plans)",
+      "  gpt-4o: $2.50 ($2.50 plan usage)",
       `Open this week: ${BASE}/w/${workspace.id}?from=2026-11-16&to=2026-11-23`,
     ])
       assert.ok(sent.text.includes(part), `${part}\n\n${sent.text}`);
     assert.doesNotMatch(sent.html ?? "", /<i>|<b>|src="(?!cid:)/);
+    assert.match(sent.html ?? "", /<small>Spent by day\. Dashed: the week before\.<\/small>/);
     assert.match(sent.html ?? "", /<img src="cid:days" [^>]*alt="Spent by day: Mon 2026-11-16 \$0\.00, /);
     assert.deepEqual(
       [sent.picture?.contentType, sent.picture?.fileName, [...(sent.picture?.bytes.subarray(1, 4) ?? [])]],
