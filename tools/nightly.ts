@@ -61,6 +61,7 @@ const parts: readonly Part[] = [
     words: ["bench/queries/main.ts", "--requests", "100000,300000", "--rounds", "20"],
     limitMinutes: 60,
   },
+  { name: "pictures", words: ["tools/write-pictures.ts", "--check"], limitMinutes: 30 },
   { name: "build", words: ["tools/build.ts"], limitMinutes: 20 },
   // Of the output of the build.
   { name: "reports", words: ["bench/reports/main.ts"], limitMinutes: 90 },
@@ -148,7 +149,7 @@ writeFileSync(values.out, `${JSON.stringify({ seed: values.seed, parts: verdicts
 process.stdout.write("\n");
 for (const { name, ok, seconds, command } of verdicts)
   process.stdout.write(
-    `${ok ? "ok    " : "FAILED"} ${name.padEnd(7)} ${`${seconds} s`.padStart(8)}  ${command}\n`,
+    `${ok ? "ok    " : "FAILED"} ${name.padEnd(8)} ${`${seconds} s`.padStart(8)}  ${command}\n`,
   );
 process.stdout.write(`\nAll figures: ${values.out}\n`);
 process.exit(verdicts.every(({ ok }) => ok) ? 0 : 1);
