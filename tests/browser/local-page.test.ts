@@ -394,6 +394,40 @@ describe("the local page in Chromium", {
       assert.ok((await page.locator("main").textContent())?.includes(evil));
     }));
 
+  it("refreshes for at most a tenth of the time, however many calls end", () =>
+    withPage(`${addressOf(full)}now`, {}, async (page) => {
+      await page.clock.install();
+      await page.addInitScript(
+        "window.EventSource = class extends EventTarget { constructor() { super(); window.source = this; } close() {} }",
+      );
+      let refreshes = 0;
+      await page.route("**/now", async (route) => {
+        if (route.request().resourceType() === "fetch") {
+          refreshes += 1;
+          await page.clock.fastForward(2_000);
+        }
+        await route.continue();
+      });
+      await page.goto(`${addressOf(full)}now`);
+      const endCall = () => page.evaluate("void source.dispatchEvent(new Event('request'))");
+      const nextRefresh = () => page.waitForResponse((answer) => answer.url().endsWith("/now"));
+      /** Resolves once the page has handled what the daemon answered before. */
+      const settle = () => page.evaluate("fetch('/health').then((answer) => answer.text())");
+      await endCall();
+      const first = nextRefresh();
+      await page.clock.fastForward(500);
+      await (await first).finished();
+      await settle();
+      await endCall();
+      await page.clock.fastForward(19_000);
+      await settle();
+      assert.equal(refreshes, 1);
+      const second = nextRefresh();
+      await page.clock.fastForward(1_000);
+      await second;
+      assert.equal(refreshes, 2);
+    }));
+
   it("can be used by keyboard alone", () =>
     withPage(addressOf(full), {}, async (page) => {
       const focused = async () => {
