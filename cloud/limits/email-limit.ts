@@ -15,12 +15,16 @@ export function createEmailLimit(states: LimitStates = createMemoryStates()): Em
   return {
     take: (recipient, now) =>
       states.change<readonly Millis[], number | null>([recipient], now, ([stored]) => {
-        // A clock that was set back must not block an address for longer than a day.
-        const times = (stored ?? []).filter((at) => Math.abs(now - at) < DAY_MS);
-        const oldest = times.length < MAX_EMAILS ? undefined : Math.min(...times, now);
-        if (oldest !== undefined)
-          return { states: null, expiresAt: 0, result: Math.ceil((oldest + DAY_MS - now) / 1_000) };
-        return { states: [[...times, now]], expiresAt: Math.max(...times, now) + DAY_MS, result: null };
+        const known = stored ?? [];
+        // A clock that was set back must not block an address for longer than a day. Its times count as now, from the first attempt on.
+        const times = known.filter((at) => Math.abs(now - at) < DAY_MS).map((at) => Math.min(at, now));
+        const oldest = times.length < MAX_EMAILS ? undefined : Math.min(...times);
+        if (oldest !== undefined) {
+          const states = known.some((at) => at > now) ? [times] : null;
+          const result = Math.ceil((oldest + DAY_MS - now) / 1_000);
+          return { states, expiresAt: now + DAY_MS, result };
+        }
+        return { states: [[...times, now]], expiresAt: now + DAY_MS, result: null };
       }),
   };
 }

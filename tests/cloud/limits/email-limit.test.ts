@@ -21,6 +21,7 @@ describe("createEmailLimit()", () => {
     const limit = createEmailLimit();
     for (let turn = 0; turn < MAX_EMAILS; turn += 1) await limit.take("ann", 60 * HOUR_MS);
     assert.equal(await limit.take("ann", 50 * HOUR_MS), 24 * 3_600);
+    assert.equal(await limit.take("ann", 74 * HOUR_MS), null);
     assert.equal(await limit.take("ann", 0), null);
   });
 });
