@@ -11,6 +11,8 @@ const steps: readonly [name: string, command: string, limitMinutes: number][] = 
   ["types of core alone", "tsc -p tsconfig.core.json", 3],
   ["project rules", 'node --test --test-reporter=dot "tests/project/*.test.ts"', 5],
   ["test", "npm test --silent", 40],
+  ["test:browser", "npm run --silent test:browser", 20],
+  ["test:faults", "npm run --silent test:faults", 20],
   ["statements of the cloud", "npm run --silent check:statements", 15],
   ["files of deploy/", "npm run --silent check:deploy", 5],
   ["coverage of core", "npm run --silent coverage", 10],

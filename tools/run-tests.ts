@@ -1,5 +1,5 @@
 /**
- * Runs the tests: `npm test`, `npm run test:quick`, `test:deno`, `test:bun`. A small test file spends most of its time
+ * Runs the tests: `npm test`, `npm run test:quick`, `test:faults`, `test:browser`, `test:deno`, `test:bun`. A small test file spends most of its time
  * starting a process, its imports and its database. So files that start no processes run together in a few processes,
  * compiled code is cached, and one PostgreSQL serves all of them. To run a single file: `node --test FILE`.
  */
@@ -28,7 +28,7 @@ const CONCURRENCY = 4;
 const PATIENCE = process.env.METER_PROPERTY_RUNS === undefined ? 1 : 4;
 /** Time limit of a test, and of a file or bundle. The longest takes two minutes of CPU time. */
 const TEST_TIMEOUT_MS = 12 * MINUTE_MS * PATIENCE;
-/** Time limit of all tests on Node. */
+/** Time limit of a part of the tests on Node. */
 const RUN_MINUTES = 40 * PATIENCE;
 
 /** Files that start no process, database server or browser, and do not change their process. */
@@ -65,19 +65,32 @@ const SEPARATE = [
   "tests/tools/{add-a-column,own-node}.test.ts",
   "tests/cloud/{failures,matrix}.test.ts",
   "tests/cloud/erasure/erased-copies.test.ts",
-  "tests/cloud/pages/{administration-browser,browser,budgets-browser,dashboard-browser,hostile,oidc-process,people-browser,statement-browser}.test.ts",
+  "tests/cloud/pages/{*browser,hostile,oidc-process}.test.ts",
   "tests/cloud/{http,purge}/*.test.ts",
 ];
 
+/** Files that break a process, a disk, a database, the clock or the power under a running meter: `npm run test:faults`. */
+const FAULTS = [
+  "tests/end-to-end/{broken-metering,budget-chaos,cloud-chaos,crashes,hung-daemon,kills,power-loss}.test.ts",
+  "tests/end-to-end/{faults-database,faults-disk,faults-machine,faults-process}.test.ts",
+  "tests/end-to-end/{relay-fuzz,restore,start-failures}.test.ts",
+];
+/** Files that open pages in a browser: `npm run test:browser`. */
+const BROWSER = ["tests/browser/*.test.ts", "tests/cloud/pages/{*browser,hostile}.test.ts"];
+
 /** The longest files that are not bundled, longest first. If one of them came last, the other processors would be idle. */
 const FIRST = [
-  ...["browser/all-pages-cloud", "browser/all-pages-local", "end-to-end/demo", "end-to-end/restore"],
-  ...["browser/local-page", "end-to-end/canary", "cloud/pages/hostile", "end-to-end/power-loss"],
-  ...["end-to-end/cloud-scripted", "end-to-end/cloud-chaos", "cli/commands/doctor/doctor"],
-  ...["cli/meter-cloud/processes", "cloud/purge/purge", "cloud/matrix", "tools/add-a-column"],
-  ...["cli/commands/lifecycle", "cloud/pages/people-browser", "end-to-end/cloud-real"],
-  ...["end-to-end/attribution", "end-to-end/faults-machine", "browser/loopback-attacks"],
-  ...["fleet-budgets", "faults-database", "faults-disk", "kills"].map((name) => `end-to-end/${name}`),
+  // Of all tests.
+  ...["end-to-end/cloud-scripted", "cli/commands/doctor/doctor", "end-to-end/demo", "end-to-end/canary"],
+  ...["cloud/matrix", "end-to-end/cloud-real", "end-to-end/attribution", "end-to-end/added-hosts"],
+  ...["cli/meter-cloud/processes", "end-to-end/fleet-budgets", "cloud/purge/purge", "tools/add-a-column"],
+  "cli/commands/lifecycle",
+  // Of the faults.
+  ...["power-loss", "restore", "cloud-chaos", "faults-machine", "faults-database"].map(
+    (name) => `end-to-end/${name}`,
+  ),
+  // Of the browser.
+  ...["browser/all-pages-cloud", "browser/all-pages-local", "cloud/pages/dashboard-browser"],
 ].map((name) => `tests/${name}.test.ts`);
 
 /** Bundled files that load a module with a top-level `await`, which `require` refuses. They have no hooks outside their suites. */
@@ -109,7 +122,10 @@ const PORTABLE = [
 ];
 const ON_DENO_WITH_DATABASE = [
   ...["adapters/postgres", "adapters/accounts", "cloud/*.test.ts"],
-  ...["access", "api", "http", "limits", "purge", "routes", "store"].map((room) => `cloud/${room}`),
+  ...["access", "api", "backup", "budgets", "erasure", "http", "ledger", "limits", "purge", "routes"].map(
+    (room) => `cloud/${room}`,
+  ),
+  ...["store", "summaries"].map((room) => `cloud/${room}`),
 ];
 
 /** Files with tests that run on Node and start Deno or Bun. `npm test` leaves those tests out where these are not installed. */
@@ -129,7 +145,11 @@ const short = find(SHORT).filter((file) => !longer.has(file));
 const smallEndToEnd = find(SMALL_END_TO_END);
 
 const { values: options } = parseArgs({
-  options: { quick: { type: "boolean", default: false }, runtime: { type: "string", default: "node" } },
+  options: {
+    quick: { type: "boolean", default: false },
+    runtime: { type: "string", default: "node" },
+    part: { type: "string", default: "main" },
+  },
 });
 process.chdir(root);
 const started = performance.now();
@@ -156,7 +176,7 @@ async function run(): Promise<string | null> {
   await migratedSnapshot();
   if (server !== null) process.env.METER_TEST_POSTGRES_PORT = new URL(server.url("postgres")).port;
   try {
-    if (options.runtime === "node") return await runOnNode(server !== null);
+    if (options.runtime === "node") return await runOnNode(options.part, server !== null);
     if (options.runtime === "deno") return await runAll(denoCommands());
     if (options.runtime === "bun") return await runAll(bunCommands());
     throw new RangeError(`unknown runtime: ${options.runtime}`);
@@ -165,11 +185,14 @@ async function run(): Promise<string | null> {
   }
 }
 
-/** Runs all tests on Node. If they pass on PostgreSQL, leaves the record of the cloud's statements for `check:statements`. */
-async function runOnNode(isOnPostgres: boolean): Promise<string | null> {
+/** Runs a part of the tests on Node. If `main` passes on PostgreSQL, it leaves the record of the cloud's statements for `check:statements`. */
+async function runOnNode(part: string, isOnPostgres: boolean): Promise<string | null> {
+  if (part === "faults") return await runAll([[nodeTest(CONCURRENCY, longestFirst(FAULTS)), RUN_MINUTES]]);
+  if (part === "browser") return await runAll([[nodeTest(CONCURRENCY, longestFirst(BROWSER)), RUN_MINUTES]]);
+  if (part !== "main") throw new RangeError(`unknown part: ${part}`);
   const finish = startRecord(RECORD_FOLDER);
   process.env.METER_TEST_STATEMENTS = RECORD_FOLDER;
-  const failure = await runAll([[nodeTest(CONCURRENCY, allNodeTests()), RUN_MINUTES]]);
+  const failure = await runAll([[nodeTest(CONCURRENCY, mainTests()), RUN_MINUTES]]);
   if (failure === null && isOnPostgres) finish();
   return failure;
 }
@@ -190,9 +213,15 @@ function nodeTest(concurrency: number, files: readonly string[], names = ""): st
   return `node tools/run-test-files.ts ${options} ${files.map((file) => JSON.stringify(file)).join(" ")}`;
 }
 
-function allNodeTests(): string[] {
-  const bundled = new Set([...units, ...databaseTests, ...short, ...smallEndToEnd]);
-  const others = find(["tests/**/*.test.ts"]).filter((file) => !bundled.has(file) && !FIRST.includes(file));
+function mainTests(): string[] {
+  const elsewhere = new Set([
+    ...units,
+    ...databaseTests,
+    ...short,
+    ...smallEndToEnd,
+    ...find([...FAULTS, ...BROWSER]),
+  ]);
+  const files = longestFirst(["tests/**/*.test.ts"]).filter((file) => !elsewhere.has(file));
   const bundles = [
     ...bundle("units", units, 2),
     ...bundle(
@@ -209,8 +238,13 @@ function allNodeTests(): string[] {
     ...bundle("end-to-end", smallEndToEnd, 3),
   ];
   // Bundles compute all the time. Next to them run files that also wait.
-  const first = FIRST.flatMap((file, at) => [...bundles.slice(at, at + 1), file]);
-  return [...first, ...bundles.slice(FIRST.length), ...others];
+  return files.flatMap((file, at) => [...bundles.slice(at, at + 1), file]);
+}
+
+/** Returns the files, those of `FIRST` first, in its order. */
+function longestFirst(patterns: readonly string[]): string[] {
+  const files = find(patterns);
+  return [...FIRST.filter((file) => files.includes(file)), ...files.filter((file) => !FIRST.includes(file))];
 }
 
 /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { type CloudRig, createRig } from "./kit/cloud-rig.ts";
-import { describeOnEngines } from "./kit/engines.ts";
+import { describeOnOneEngine } from "./kit/engines.ts";
 import { API_ROWS, type Case, expectedStatus, type Row } from "./kit/matrix-rows.ts";
 import {
   ACTORS,
@@ -61,7 +61,7 @@ async function ask(rig: CloudRig, method: string, row: Row, question: Case): Pro
   return (await rig.call(method, path, bearerOf(question), body)).status;
 }
 
-describeOnEngines("the matrix of routes, people, tokens and plans", (engine) => {
+describeOnOneEngine("the matrix of routes, people, tokens and plans", (engine) => {
   let rig: CloudRig;
   let worlds: readonly World[] = [];
   before(async () => {

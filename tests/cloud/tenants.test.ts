@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { openBody } from "../../cloud/store/body-cipher.ts";
 import { propertyRuns } from "../core/property-runs.rig.ts";
 import { batch, type CloudRig, createRig, record, type TestWorkspace, UNLIMITED } from "./kit/cloud-rig.ts";
-import { describeOnEngines } from "./kit/engines.ts";
+import { describeOnOneEngine } from "./kit/engines.ts";
 import { bodyPayload } from "./kit/stored-body.ts";
 import {
   createTenantsModel,
@@ -61,7 +61,7 @@ interface Run {
   readonly requests: readonly string[];
 }
 
-describeOnEngines("tenants, compared with a model", (engine) => {
+describeOnOneEngine("tenants, compared with a model", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config: UNLIMITED });

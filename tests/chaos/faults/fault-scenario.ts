@@ -10,7 +10,7 @@ export interface FaultScenario {
   readonly data: string;
   /** What `meter status` and `/health` must show. */
   readonly shown: string;
-  /** Whether it takes seconds and needs no special rights, so that `npm test` includes it. */
+  /** Whether it takes seconds and needs no special rights, so that `npm run test:faults` includes it. */
   readonly isQuick: boolean;
   /** Why the fault can't be caused here; null if it can. */
   readonly obstacle?: () => string | null;

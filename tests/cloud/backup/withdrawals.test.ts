@@ -7,10 +7,10 @@ import { addRestore } from "../../../cloud/store/backup-facts.ts";
 import { readRestoresSince } from "../../../cloud/store/restores.ts";
 import { listWithdrawals, type Withdrawal } from "../../../cloud/store/withdrawals.ts";
 import { type CloudRig, createRig, json } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { sendBody, sendRequest } from "../kit/stored-body.ts";
 
-describeOnEngines("the withdrawals after a backup", (engine) => {
+describeOnOneEngine("the withdrawals after a backup", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine);

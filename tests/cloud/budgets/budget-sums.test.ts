@@ -9,11 +9,11 @@ import {
   START,
   type TestWorkspace,
 } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 
 const HOUR = 3_600_000;
 
-describeOnEngines("the sums of budgets", (engine) => {
+describeOnOneEngine("the sums of budgets", (engine) => {
   let rig: CloudRig;
   let workspace: TestWorkspace;
   let other: TestWorkspace;

@@ -14,11 +14,11 @@ import {
   type TestPerson,
   type TestWorkspace,
 } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 
 const DAY = 86_400_000;
 
-describeOnEngines("emails about budgets", (engine) => {
+describeOnOneEngine("emails about budgets", (engine) => {
   let rig: CloudRig;
   let workspace: TestWorkspace;
   let admin: TestPerson;

@@ -16,7 +16,7 @@ import {
 import { RESUME_AFTER_MS } from "../../../cloud/store/tasks.ts";
 import { hashText } from "../../../core/values/hash-text.ts";
 import { batch, type CloudRig, createRig, json, record, type TestWorkspace } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { sendBody, sendRequest } from "../kit/stored-body.ts";
 
 const config = { rateLimits: { perUser: 1e6, perKey: 1e6 } };
@@ -40,7 +40,7 @@ async function dump(rig: CloudRig): Promise<string> {
 
 const hex = (text: string) => Buffer.from(text).toString("hex");
 
-describeOnEngines("an erasure of prompts", (engine) => {
+describeOnOneEngine("an erasure of prompts", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });

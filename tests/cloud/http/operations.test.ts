@@ -5,7 +5,7 @@ import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { openPgliteInMemory } from "../../../adapters/postgres/pglite.ts";
 import { type OperationsParts, withOperations } from "../../../cloud/http/operations.ts";
 import { openCloudDatabase } from "../../../cloud/store/open-database.ts";
-import { describeOnEngines, pgliteEngine } from "../kit/engines.ts";
+import { describeOnOneEngine, pgliteEngine } from "../kit/engines.ts";
 
 const app = { fetch: () => new Response("the cloud's") };
 
@@ -114,7 +114,7 @@ describe("withOperations()", () => {
   });
 });
 
-describeOnEngines("/readyz", (engine) => {
+describeOnOneEngine("/readyz", (engine) => {
   it("is ready on a migrated database, and queries it once for many requests", async () => {
     const test = await engine.open();
     const clock = createManualClock(0);

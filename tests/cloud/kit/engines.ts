@@ -72,8 +72,8 @@ const isOneEngineEnough = (): boolean =>
   process.env.METER_PROPERTY_RUNS === undefined && !("Deno" in globalThis) && missingPostgres() === null;
 
 /**
- * Runs a suite of routes or pages on PostgreSQL 15, or on both engines unless `isOneEngineEnough()`. On PGlite, the matrix calls
- * every route, and the browser tests open every page.
+ * Runs a suite that reaches the database through routes, pages or jobs on PostgreSQL 15, or on both engines unless `isOneEngineEnough()`.
+ * `npm run test:deno` runs these suites on both.
  */
 export function describeOnOneEngine(name: string, suite: (engine: Engine) => void): void {
   if (isOneEngineEnough()) describeOnPostgres(name, suite);

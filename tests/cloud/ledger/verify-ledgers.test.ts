@@ -3,12 +3,12 @@ import { after, before, it } from "node:test";
 import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { verifyWorkspaceLedgers } from "../../../cloud/ledger/verify-ledgers.ts";
 import { batch, type CloudRig, createRig, record } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { fillAuditEvents, onResults } from "../kit/long-ledger.ts";
 
 const config = { rateLimits: { perKey: 1e6 } };
 
-describeOnEngines("verifyWorkspaceLedgers()", (engine) => {
+describeOnOneEngine("verifyWorkspaceLedgers()", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { createMemoryStates, type LimitStates, statesOf } from "../../../cloud/limits/limit-states.ts";
 import { createSharedStates, deleteExpiredStates } from "../../../cloud/store/limit-states.ts";
-import { describeOnEngines, type TestDatabase } from "../kit/engines.ts";
+import { describeOnOneEngine, type TestDatabase } from "../kit/engines.ts";
 
 const EXPIRES_AT = 60_000;
 
@@ -63,7 +63,7 @@ describe("createMemoryStates()", () => {
   });
 });
 
-describeOnEngines("createSharedStates()", (engine) => {
+describeOnOneEngine("createSharedStates()", (engine) => {
   let test: TestDatabase;
   before(async () => {
     test = await engine.open();

@@ -35,7 +35,7 @@ import {
   type TestPerson,
   type TestWorkspace,
 } from "../kit/cloud-rig.ts";
-import { describeOnEngines, describeOnPostgres, type Engine, type TestDatabase } from "../kit/engines.ts";
+import { describeOnOneEngine, describeOnPostgres, type Engine, type TestDatabase } from "../kit/engines.ts";
 import { missingPostgres, startPostgres } from "../kit/postgres-server.ts";
 
 before(lowerPasswordCost);
@@ -189,7 +189,7 @@ function filesWith(folder: string, text: string): string[] {
 
 const pass = (rig: CloudRig, ms: number) => rig.clock.advance(ms);
 
-describeOnEngines("the purge", (engine) => {
+describeOnOneEngine("the purge", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config, accounts: accountsOf });

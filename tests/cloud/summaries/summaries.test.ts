@@ -18,7 +18,7 @@ import {
   type TestPerson,
   type TestWorkspace,
 } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 
 const DAY = 86_400_000;
 const BASE = "http://127.0.0.1:8787";
@@ -27,7 +27,7 @@ const HOSTILE = `Wo<b>rk"\u202E\nBcc: x@example.com`;
 /** The tests' clock starts on a Saturday; the first summary is due on Monday at 8, UTC. */
 const MONDAY = Date.UTC(2026, 10, 23, 8);
 
-describeOnEngines("weekly summaries", (engine) => {
+describeOnOneEngine("weekly summaries", (engine) => {
   let rig: CloudRig;
   let workspace: TestWorkspace;
   let ann: TestPerson;

@@ -15,7 +15,7 @@ import {
   type TestWorkspace,
   UNLIMITED,
 } from "../../kit/cloud-rig.ts";
-import { describeOnEngines } from "../../kit/engines.ts";
+import { describeOnOneEngine } from "../../kit/engines.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -66,7 +66,7 @@ const question = fc.record({
   bucket: fc.constantFrom("hour" as const, "day" as const),
 });
 
-describeOnEngines("overview and analytics, compared with a model", (engine) => {
+describeOnOneEngine("overview and analytics, compared with a model", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config: UNLIMITED });

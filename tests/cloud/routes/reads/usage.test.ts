@@ -24,7 +24,7 @@ import { propertyRuns } from "../../../core/property-runs.rig.ts";
 import { withStore } from "../../../daemon/store/open-sample-store.rig.ts";
 import { sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
 import { batch, type CloudRig, createRig, json, record, START, UNLIMITED } from "../../kit/cloud-rig.ts";
-import { describeOnEngines } from "../../kit/engines.ts";
+import { describeOnOneEngine } from "../../kit/engines.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -110,7 +110,7 @@ function withoutUnknown(answer: UsageAnswer): UsageAnswer {
   return { ...known, caveats };
 }
 
-describeOnEngines("usage", (engine) => {
+describeOnOneEngine("usage", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config: UNLIMITED });
