@@ -158,7 +158,7 @@ export const renderLegend = (
     hatch = null,
   }: { readonly isCompared?: boolean; readonly isEstimated?: boolean; readonly hatch?: string | null } = {},
 ): Html =>
-  html`<ul class="legend">${series.toReversed().map(({ name, colour }) => html`<li><i class="f${colour}"></i><bdi class="name">${name}</bdi></li>`)}${isCompared ? html`<li>┄ before</li>` : ""}${isEstimated ? html`<li><svg class="key" aria-hidden="true" focusable="false"><rect class="ahead" x="1" y="1" width="80%" height="80%" /></svg>estimate</li>` : ""}${hatch === null ? "" : html`<li><svg class="key" aria-hidden="true" focusable="false"><rect fill="url(#${hatch})" width="100%" height="100%" /></svg>not metering</li>`}</ul>`;
+  html`<ul class="legend">${series.toReversed().map(({ name, colour }) => html`<li><i class="f${colour}"></i><bdi class="name">${name}</bdi></li>`)}${isCompared ? html`<li>&#x2504; before</li>` : ""}${isEstimated ? html`<li><svg class="key" aria-hidden="true" focusable="false"><rect class="ahead" x="1" y="1" width="80%" height="80%" /></svg>estimate</li>` : ""}${hatch === null ? "" : html`<li><svg class="key" aria-hidden="true" focusable="false"><rect fill="url(#${hatch})" width="100%" height="100%" /></svg>not metering</li>`}</ul>`;
 
 function renderBarTable(chart: BarChart, isCompared: boolean): Html {
   const { id, title, heading, series, bars, render } = chart;

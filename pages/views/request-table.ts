@@ -66,7 +66,7 @@ function renderRow(
   const { requestId, project, tokens } = request;
   const [input, output] = [totalInputTokens(tokens), totalOutputTokens(tokens)];
   // On a phone, the model's cell also shows what the hidden columns contain.
-  const more = html`<span class="sub phone"><bdi>${project}</bdi>${request.errorClass === null ? html`, ${formatShortCount(input)} → ${formatShortCount(output)}` : html`, ${renderOutcome(request)}`}</span>`;
+  const more = html`<span class="sub phone"><bdi>${project}</bdi>${request.errorClass === null ? html`, ${formatShortCount(input)} &rarr; ${formatShortCount(output)}` : html`, ${renderOutcome(request)}`}</span>`;
   const hidesColumns = columns.some(({ from }) => from !== "");
   return html`<tr id="r-${requestId}">
     <th scope="row" class="when"><a href="${requestHref(place, requestId)}">${renderTime(request.requestedAt, place)}</a></th>
