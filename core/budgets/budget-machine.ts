@@ -11,6 +11,7 @@ import {
   currentBounds,
   EMPTY_SUM,
   type FiredWarning,
+  findSum,
   GUARD_TRIPPED,
   heldBy,
   MAX_BUDGET_SESSIONS,
@@ -94,7 +95,7 @@ function withInFlight(state: BudgetsState): BudgetsState {
 function hold(each: BudgetState, call: CallInFlight, sign: 1 | -1): BudgetState {
   const held = heldBy(each.active.budget, call);
   if (held === null) return each;
-  const sum = each.sums[held.key] ?? EMPTY_SUM;
+  const sum = findSum(each, held.key) ?? EMPTY_SUM;
   const amount = held.amount ?? 0n;
   return withSum(each, held.key, {
     ...sum,
@@ -114,27 +115,27 @@ function loadSums(
   const each = state.budgets[at];
   if (each === undefined) return { state, effects: [] };
   const bounds = currentBounds(each, now);
-  const loaded: Record<string, BudgetSum> = key === null ? {} : { ...each.sums };
+  const loaded = new Map(key === null ? [] : Object.entries(each.sums));
   const effects: BudgetEffect[] = [];
   // The cool-down of a guard may be longer than its period, in which no call is left.
   const isGuard = each.active.budget.coolDownMs !== null;
   for (const [known, sum] of Object.entries(each.sums)) {
     const trippedUntil = isGuard ? sum.trippedUntil : null;
     if (key !== null || (sum.callsInFlight === 0 && trippedUntil === null)) continue;
-    loaded[known] = { ...sum, parts: [], from: 0, used: 0n, trippedUntil };
+    loaded.set(known, { ...sum, parts: [], from: 0, used: 0n, trippedUntil });
     // Only the latest sessions are read at once.
     if (sums.length >= MAX_BUDGET_SESSIONS && !sums.some((one) => one.key === known))
       effects.push({ kind: "load_sums", budget: name, key: known, from: 0 });
   }
   for (const { key: of, parts, fired, lastAt = parts.at(-1)?.at ?? 0 } of sums) {
-    const known = each.sums[of] ?? EMPTY_SUM;
+    const known = findSum(each, of) ?? EMPTY_SUM;
     const touchedAt = Math.max(known.touchedAt, lastAt);
     const trippedUntil = endOfCoolDown(each.active.budget, known, fired, now);
     const all = { ...known, parts, fired: mergeFired(known.fired, fired), trippedUntil, touchedAt };
-    loaded[of] = addUp(all, bounds.from);
+    loaded.set(of, addUp(all, bounds.from));
   }
   const isKnown = key === null ? true : each.isKnown;
-  const budgets = state.budgets.with(at, { ...each, bounds, isKnown, sums: loaded });
+  const budgets = state.budgets.with(at, { ...each, bounds, isKnown, sums: Object.fromEntries(loaded) });
   return checkWarnings({ ...state, budgets }, now, effects);
 }
 
@@ -209,7 +210,7 @@ function book(each: BudgetState, call: BookedCall, sign: 1 | -1, effects: Budget
   const { bounds } = each;
   if (call.at < bounds.from || matchesScope(budget, call.facts) !== true) return each;
   const key = sumKey(budget, call.facts);
-  const known = each.sums[key];
+  const known = findSum(each, key);
   if (known === undefined && budget.period.kind === "session") {
     effects.push({ kind: "load_sums", budget: budget.name, key, from: bounds.from });
     if (sign < 0) return each;
@@ -252,7 +253,8 @@ function askCall(state: BudgetsState, { facts }: Extract<BudgetEvent, { kind: "c
     const { budget } = active;
     if (budget.period.kind !== "session" || !isKnown || matchesScope(budget, facts) !== true) continue;
     const key = sumKey(budget, facts);
-    if (sums[key] === undefined) effects.push({ kind: "load_sums", budget: budget.name, key, from: 0 });
+    if (findSum({ sums }, key) === undefined)
+      effects.push({ kind: "load_sums", budget: budget.name, key, from: 0 });
   }
   return { state, effects };
 }
@@ -270,7 +272,7 @@ function refuseCall(
   const effects: BudgetEffect[] = [];
   const key = sumKey(each.active.budget, facts);
   // The session goes on, although no call of it is counted.
-  const sum = key === "" ? undefined : each.sums[key];
+  const sum = key === "" ? undefined : findSum(each, key);
   const touched = sum === undefined ? each : withSum(each, key, { ...sum, touchedAt: now });
   const tripped = trip(touched, key, now, effects);
   if (tripped === each) return { state, effects };

@@ -192,6 +192,10 @@ export function roomAt(
   return now + period.lengthMs;
 }
 
+/** Returns a sum; undefined if there is none. A session can have the name of a member that every object inherits. */
+export const findSum = ({ sums }: Pick<BudgetState, "sums">, key: string): BudgetSum | undefined =>
+  Object.hasOwn(sums, key) ? sums[key] : undefined;
+
 /** Sets a sum, and forgets the session that was not used for the longest time if there are too many. */
 export function withSum(each: BudgetState, key: string, sum: BudgetSum): BudgetState {
   const sums = { ...each.sums, [key]: sum };

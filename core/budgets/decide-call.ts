@@ -15,6 +15,7 @@ import {
   type BudgetsState,
   currentBounds,
   EMPTY_SUM,
+  findSum,
   inFlightSince,
   roomAt,
   stoppedUntil,
@@ -124,7 +125,7 @@ function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: 
   }
   if (!each.isKnown) return applyFailMode(budget, "records", now);
   const key = sumKey(budget, call.facts);
-  const sum = each.sums[key] ?? EMPTY_SUM;
+  const sum = findSum(each, key) ?? EMPTY_SUM;
   const bounds = currentBounds(each, now);
   const spent = totalUsed(each.active, usedSince(sum, bounds.from, now), bounds.from, now);
   const inFlight = inFlightSince(state, each, key, sum, bounds.from);

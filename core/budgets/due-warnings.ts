@@ -11,6 +11,7 @@ import {
   currentBounds,
   EMPTY_SUM,
   type FiredWarning,
+  findSum,
   stoppedUntil,
   usedSince,
   withSum,
@@ -31,7 +32,7 @@ export function checkWarnings(
     let next = each;
     for (const [key, sum] of Object.entries(each.sums)) {
       // A warning of another session may have made this one forgotten.
-      if (unchanged?.[key] === sum || next.sums[key] === undefined) continue;
+      if (unchanged?.[key] === sum || findSum(next, key) === undefined) continue;
       next = checkSum(next, key, now, effects, withForecast);
     }
     if (next !== each) isChanged = true;
@@ -90,7 +91,7 @@ function isCurrent(
 export function trip(each: BudgetState, key: string, now: Millis, effects: BudgetEffect[]): BudgetState {
   const { budget } = each.active;
   const { name, coolDownMs, limit } = budget;
-  const sum = each.sums[key] ?? EMPTY_SUM;
+  const sum = findSum(each, key) ?? EMPTY_SUM;
   if (coolDownMs === null || stoppedUntil(budget, sum, now) !== null) return each;
   const until = now + coolDownMs;
   const used = usedSince(sum, currentBounds(each, now).from, now) + sum.inFlight;

@@ -7,6 +7,7 @@ import {
   callsSince,
   currentBounds,
   EMPTY_SUM,
+  findSum,
   inFlightSince,
   stoppedUntil,
   usedSince,
@@ -162,15 +163,15 @@ function toFleetView({ fleet }: ActiveBudget): FleetView | null {
 
 /** Returns the sum that is shown, with its key: of a period `session`, that of one session, or an empty one. */
 function shownSum(
-  { sums }: BudgetState,
+  each: BudgetState,
   from: Millis,
   now: Millis,
   session: string | null,
 ): [key: string, sum: BudgetSum] {
-  const own = session === null ? undefined : sums[session];
+  const own = session === null ? undefined : findSum(each, session);
   if (session !== null && own !== undefined) return [session, own];
   let largest: [string, BudgetSum] = ["", EMPTY_SUM];
-  for (const [key, sum] of Object.entries(sums)) {
+  for (const [key, sum] of Object.entries(each.sums)) {
     if (key !== "" && !mayContinue(sum, now)) continue;
     if (largest[1] === EMPTY_SUM || usedSince(sum, from, now) > usedSince(largest[1], from, now))
       largest = [key, sum];

@@ -244,6 +244,27 @@ describe("budgetTransition()", () => {
     assert.equal(kind, "refuse");
   });
 
+  for (const session of ["constructor", "__proto__", "toString"])
+    it(`counts a session with the name ${session}, which every object inherits`, () => {
+      const budget = budgetOf({ unit: "requests", limit: 2n, period: { kind: "session" }, coolDownMs: HOUR });
+      const facts = { ...metered, session };
+      const decide = (from: BudgetsState) =>
+        decideCall(from, { facts, bound: undefined, isFinal: true }, NOON).kind;
+      const empty = stateOf([budget, budgetOf({ name: "all" })]);
+      assert.equal(decide(empty), "allow");
+      const asked = budgetTransition(empty, { kind: "call_asked", facts }, NOON);
+      assert.deepEqual(asked.effects, [{ kind: "load_sums", budget: "daily", key: session, from: 0 }]);
+      const refused = budgetTransition(empty, { kind: "call_refused", budget: "daily", facts }, NOON).state;
+      assert.equal(decide(refused), "refuse");
+      const one = apply(empty, [booked(cents(1), NOON, facts)], NOON).state;
+      assert.deepEqual([decide(one), spentOf(one, NOON, "", 1)], ["allow", USD / 100n]);
+      assert.equal(decide(apply(one, [admitted("1", cents(1), facts)], NOON).state), "refuse");
+      const parts: SumPart[] = [{ at: 0, used: 2n, calls: 2, unknown: 0 }];
+      const sums: LoadedSum[] = [{ key: session, parts, fired: [] }];
+      const stored = apply(empty, [{ kind: "sums_loaded", budget: "daily", key: null, sums }], NOON).state;
+      assert.deepEqual([decide(stored), Object.keys(stored.budgets[0]?.sums ?? {})], ["refuse", [session]]);
+    });
+
   it("holds the sums of more stored sessions than it keeps, beside those in flight", () => {
     const perSession = budgetOf({ name: "session", limit: USD, period: { kind: "session" } });
     const inFlight = apply(
