@@ -1,5 +1,5 @@
 import { bookedCallOf, type StoredCall } from "../../core/budgets/booked-call.ts";
-import type { Budget, CallFacts, CallUse } from "../../core/budgets/budget.ts";
+import type { ActiveBudget, Budget, CallFacts, CallUse } from "../../core/budgets/budget.ts";
 import type { BudgetEffect, BudgetEvent } from "../../core/budgets/budget-events.ts";
 import { budgetTransition } from "../../core/budgets/budget-machine.ts";
 import { type BudgetsState, GUARD_TRIPPED, initialBudgetsState } from "../../core/budgets/budget-state.ts";
@@ -170,8 +170,10 @@ function refresh(state: TrackerState): void {
   if (version === state.version) return;
   const before = state.current;
   const isFirst = state.version === null;
+  // First, so that budgets that can't be read now are read at the next refresh.
+  const budgets = readBudgets(state);
   state.version = version;
-  setBudgets(state);
+  dispatch(state, { kind: "budgets_set", budgets });
   dispatch(state, { kind: "sums_lost" });
   if (!isFirst) noteLifts(state, before, clock.now());
   for (const listener of state.listeners) listener();
@@ -183,14 +185,14 @@ function refreshFleet(state: TrackerState): void {
   // Until the store can be read, the next reading of all budgets includes those of the workspace.
   if (state.version === null || store.trouble !== null) return;
   const before = state.current;
-  setBudgets(state);
+  dispatch(state, { kind: "budgets_set", budgets: readBudgets(state) });
   noteLifts(state, before, clock.now());
   for (const listener of state.listeners) listener();
 }
 
-function setBudgets(state: TrackerState): void {
-  const { budgets, notes } = state.ports.store;
-  dispatch(state, { kind: "budgets_set", budgets: listBudgets({ ...state.ports, budgets, notes }) });
+function readBudgets({ ports }: TrackerState): ActiveBudget[] {
+  const { budgets, notes } = ports.store;
+  return listBudgets({ ...ports, budgets, notes });
 }
 
 /** Sends a notice for each lift that began since the previous state. */
@@ -269,24 +271,34 @@ function storeBatch(
   guarded: (work: () => void) => void,
 ): void {
   if (state.current.budgets.length === 0) return insert(() => {});
+  /** Without a part of the batch, the sums would stay wrong, so they are read again. */
+  const count = (work: () => void) =>
+    guarded(() => {
+      try {
+        work();
+      } catch (cause) {
+        loseSums(state);
+        throw cause;
+      }
+    });
   const ids = records.map(({ requestId }) => requestId);
   const isRepeated = new Set(ids).size < ids.length;
   /** The calls that are changed, or may be. All others are new, and are as their records. */
   const changed = new Set(attributed.map(({ requestId }) => requestId));
   if (isRepeated) for (const id of ids) changed.add(id);
   let before: StoredCall[] | null = null;
-  guarded(() => {
+  count(() => {
     refresh(state);
     before = state.version === null ? null : readCalls(state, [...changed]);
   });
   insert((requestId) =>
-    guarded(() => {
+    count(() => {
       if (changed.has(requestId)) return;
       changed.add(requestId);
       before?.push(...readCalls(state, [requestId]));
     }),
   );
-  guarded(() => {
+  count(() => {
     // Budgets that could not be read before are read from all records.
     if (before === null) return;
     const earlier: readonly StoredCall[] = before;

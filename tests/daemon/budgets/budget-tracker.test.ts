@@ -28,7 +28,14 @@ const action: BudgetAction = { at: noon, action: "set", actor: "me", reason: nul
 const costing = (count: number, given: Partial<RequestRecord> = {}) =>
   sampleRecord({ requestedAt: noon, costPicoUsd: cents(count).costPicoUsd, ...given });
 
-async function track(store: Store, configured: readonly Budget[] = [], at = noon) {
+async function track(
+  store: Store,
+  configured: readonly Budget[] = [],
+  at = noon,
+  onFailure = (cause: unknown): void => {
+    throw cause;
+  },
+) {
   const clock = createManualClock(at);
   const notices: BudgetNotice[] = [];
   const ports = {
@@ -37,9 +44,7 @@ async function track(store: Store, configured: readonly Budget[] = [], at = noon
     place,
     clock,
     onNotice: (notice: BudgetNotice) => void notices.push(notice),
-    onFailure(cause: unknown) {
-      throw cause;
-    },
+    onFailure,
   };
   const tracker = createBudgetTracker(ports);
   await store.opened;
@@ -280,6 +285,66 @@ describe("createBudgetTracker()", () => {
       assert.equal(spentOf(tracker), cents(12).costPicoUsd);
       tracker.stop();
     }));
+
+  describe("after one read that failed", () => {
+    const withFailingStore = (
+      run: (
+        store: Store,
+        daily: { readonly fail: (name: "list" | "calls") => void } & Omit<
+          Awaited<ReturnType<typeof track>>,
+          "notices" | "clock"
+        >,
+      ) => void,
+    ) =>
+      withStore(async (store) => {
+        const budgets = { ...store.budgets };
+        const failures: unknown[] = [];
+        const onFailure = (cause: unknown) => void failures.push(cause);
+        const { tracker, add } = await track({ ...store, budgets }, [], noon, onFailure);
+        const fail = (name: "list" | "calls") => {
+          budgets[name] = () => {
+            Object.assign(budgets, { [name]: store.budgets[name] });
+            throw new StoreError("io", "disk I/O error");
+          };
+        };
+        run(store, { tracker, add, fail });
+        assert.equal(failures.length, 1);
+        tracker.refresh();
+        assert.equal(spentOf(tracker), cents(5).costPicoUsd);
+        tracker.stop();
+      });
+    const saveDaily = (store: Store, tracker: BudgetTracker) => {
+      const input = JSON.stringify(toBudgetInput(budgetOf({ scope: { project: ["shop"] } })));
+      store.budgets.save("daily", input, action);
+      tracker.refresh();
+    };
+
+    it("reads the budgets again", () =>
+      withFailingStore((store, { tracker, add, fail }) => {
+        add([costing(5, { project: "shop" })]);
+        fail("list");
+        saveDaily(store, tracker);
+      }));
+
+    it("reads the sums again if the caller of a call was found", () =>
+      withFailingStore((store, { tracker, add, fail }) => {
+        saveDaily(store, tracker);
+        const record = costing(5, { project: "misc", attributionDueAt: noon + 1_000 });
+        add([record]);
+        fail("calls");
+        const { attributionDueAt: _, ...final } = record;
+        add([], [{ ...final, project: "shop" }]);
+      }));
+
+    it("reads the sums again if a record was completed", () =>
+      withFailingStore((store, { tracker, add, fail }) => {
+        saveDaily(store, tracker);
+        const record = costing(2, { project: "shop", tokensComplete: false });
+        add([record]);
+        fail("calls");
+        add([{ ...record, tokensComplete: true, costPicoUsd: cents(5).costPicoUsd }]);
+      }));
+  });
 
   it("counts a record that completes another one of its batch once, and reads no new record again", () =>
     withStore(async (store) => {
