@@ -27,6 +27,6 @@ export function renderTools({ csv, json, hasChart = false, curl, command }: View
   </section>`;
 }
 
-/** Renders a command to copy. */
+/** Renders a command, or another text, to copy. */
 export const renderCommand = (command: string): Html =>
   html`<div class="command"><pre tabindex="0">${command}</pre><button type="button" data-script hidden data-copy="${command}">Copy</button></div>`;

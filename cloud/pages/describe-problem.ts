@@ -1,5 +1,6 @@
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
-import { PROBLEM_MEDIA_TYPE } from "../../core/wire/problem-details.ts";
+import { parseWire } from "../../core/wire/parse.ts";
+import { PROBLEM_MEDIA_TYPE, type Problem, problemSchema } from "../../core/wire/problem-details.ts";
 
 /** A page's messages by problem code, shown in place of the API's title. */
 export type ProblemMessages = Readonly<Record<string, string>>;
@@ -11,14 +12,21 @@ const COMMON_MESSAGES: ProblemMessages = {
   too_many_wrong_codes: "Too many wrong codes.",
 };
 
-/** Describes a refusal to a person: the page's message for its code, else the problem's title, and when to try again. */
+/** Describes a refusal to a person: the page's message for its code, else what it says of a field, else its title; and when to try again. */
 export async function describeProblem(refusal: Response, messages: ProblemMessages = {}): Promise<string> {
   const isProblem = refusal.headers.get("content-type") === PROBLEM_MEDIA_TYPE;
-  const { code, title } = (isProblem ? await refusal.json() : {}) as { code?: unknown; title?: unknown };
-  const known = typeof code === "string" ? (messages[code] ?? COMMON_MESSAGES[code]) : undefined;
-  const message = known ?? (typeof title === "string" ? title : "The request was refused.");
+  const parsed = isProblem ? parseWire(problemSchema, await refusal.json()) : null;
+  const message = parsed?.ok ? describeParsed(parsed.value, messages) : "The request was refused.";
   const seconds = Number(refusal.headers.get("retry-after") ?? 0);
   return seconds > 0 ? `${message} Try again in ${formatWait(seconds)}.` : message;
+}
+
+function describeParsed({ code, title, errors }: Problem, messages: ProblemMessages): string {
+  const known = messages[code] ?? COMMON_MESSAGES[code];
+  if (known !== undefined) return known;
+  const [first] = errors ?? [];
+  if (first !== undefined) return `The ${first.field.replaceAll(/[._]/g, " ")} ${first.problem}.`;
+  return title ?? "The request was refused.";
 }
 
 function formatWait(seconds: number): string {

@@ -7,6 +7,7 @@ import { renderName } from "../../pages/names.ts";
 import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
 import { renderState } from "../../pages/states.ts";
 import { renderTime } from "../../pages/times.ts";
+import { renderCommand } from "../../pages/tools.ts";
 import { renderActionForm, renderRowButton } from "./action-form.ts";
 import { notice } from "./layout.ts";
 import { keysCsv } from "./list-csv.ts";
@@ -82,7 +83,7 @@ async function renderKeys(
 
 const renderCreated = ({ token }: NewKey): Html =>
   html`<section class="panel" role="status"><h2>New admin key</h2>
-<p>Copy the key now. It is shown once; only its hash is stored.</p><pre tabindex="0">${token}</pre></section>`;
+<p>Copy the key now. It is shown once; only its hash is stored.</p>${renderCommand(token)}</section>`;
 
 function renderKey(call: PageCall, key: Key, person: string | undefined, machine: string | undefined): Html {
   const { id, prefix, scope, machine_id: machineId, created_at: createdAt, last_used_at: usedAt } = key;

@@ -12,6 +12,7 @@ import { renderName } from "../../pages/names.ts";
 import { createPageFile, fileFormatOf, pageFiles } from "../../pages/page-file.ts";
 import { renderUnread } from "../../pages/page-parts.ts";
 import { renderTime } from "../../pages/times.ts";
+import { renderCommand } from "../../pages/tools.ts";
 import { renderRowButton } from "./action-form.ts";
 import { describeProblem } from "./describe-problem.ts";
 import { notice } from "./layout.ts";
@@ -100,7 +101,7 @@ ${pending === null ? "" : renderInvitations(call, pending)}`;
 const renderSent = ({ email, link, isMailed }: Sent): Html =>
   html`<section class="panel" role="status"><h2>Invitation for <bdi>${email}</bdi></h2>
 <p>${isMailed ? "The link was sent by email. It is also shown here, once:" : "No email could be sent. Give this link to the person; it is shown once:"}</p>
-<pre tabindex="0">${link}</pre><p class="quiet">The link works for 7 days, and only for this email address.</p></section>`;
+${renderCommand(link)}<p class="quiet">The link works for 7 days, and only for this email address.</p></section>`;
 
 function renderMember({ workspace, place }: PageCall, member: Member): Html {
   const { user_id: id, name, email, role, via, joined_at: joinedAt } = member;

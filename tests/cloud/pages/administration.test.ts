@@ -126,7 +126,9 @@ describeOnOneEngine("the pages of machines and members", (engine) => {
     assert.equal(sent.status, 200);
     assert.equal(sent.headers.get("content-encoding"), null);
     assert.equal(sent.headers.get("cache-control"), "no-store");
-    const first = link(await sent.text());
+    const answer = await sent.text();
+    const first = link(answer);
+    assert.match(answer, new RegExp(`data-copy="[^"]*${first}"`));
     assert.ok(first !== undefined && rig.mails.at(-1)?.text.includes(first));
     const page = await (await get("/members")).text();
     assert.ok(page.includes("ben@example.com") && link(page) === undefined);

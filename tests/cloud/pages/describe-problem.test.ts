@@ -18,9 +18,14 @@ describe("describeProblem()", () => {
     }
   });
 
-  it("prefers the page's own message, then the title of the problem", async () => {
+  it("prefers the page's own message, then the first field that is wrong, then the title of the problem", async () => {
     assert.equal(await describeProblem(problem("not_found"), { not_found: "No such key." }), "No such key.");
     assert.match(await describeProblem(problem("wording_unknown")), /^The wording hash matches no wording/);
+    const errors = [{ field: "data_retention_days", problem: "must not be empty" }];
+    assert.equal(
+      await describeProblem(problem("wrong_shape", { errors })),
+      "The data retention days must not be empty.",
+    );
     assert.equal(await describeProblem(new Response("down", { status: 502 })), "The request was refused.");
   });
 });

@@ -135,7 +135,9 @@ describeOnOneEngine("the pages of settings and keys", (engine) => {
     assert.equal(created.status, 200);
     assert.equal(created.headers.get("content-encoding"), null);
     assert.equal(created.headers.get("cache-control"), "no-store");
-    const [token = ""] = /mtr_admin_[\w-]+/.exec(await created.text()) ?? [];
+    const shown = await created.text();
+    const [token = ""] = /mtr_admin_[\w-]+/.exec(shown) ?? [];
+    assert.ok(shown.includes(`data-copy="${token}"`), "it can be copied");
     assert.equal((await rig.call("GET", `/v1/workspaces/${workspace.id}/settings`, token)).status, 200);
     const page = await admin.read("/keys");
     assert.ok(!page.includes(token) && page.includes("<bdi>workspaceAdmin</bdi>"));
