@@ -65,13 +65,13 @@ const parts: readonly Part[] = [
   { name: "build", words: ["tools/build.ts"], limitMinutes: 20 },
   // Of the output of the build.
   { name: "reports", words: ["bench/reports/main.ts"], limitMinutes: 90 },
-  {
-    name: "tests",
-    words: ["tools/run-tests.ts"],
-    // All tests, on both databases, with five times the runs of their properties, and with all rules for pages in every view.
+  // All tests, on both databases, with five times the runs of their properties, and with all rules for pages in every view.
+  ...["main", "browser", "faults"].map((part) => ({
+    name: part === "main" ? "tests" : `tests-${part}`,
+    words: ["tools/run-tests.ts", "--part", part],
     env: { METER_PROPERTY_RUNS: "5" },
     limitMinutes: 170,
-  },
+  })),
   {
     name: "soak",
     words: ["bench/soak/main.ts", "--minutes", values.minutes],
@@ -149,7 +149,7 @@ writeFileSync(values.out, `${JSON.stringify({ seed: values.seed, parts: verdicts
 process.stdout.write("\n");
 for (const { name, ok, seconds, command } of verdicts)
   process.stdout.write(
-    `${ok ? "ok    " : "FAILED"} ${name.padEnd(8)} ${`${seconds} s`.padStart(8)}  ${command}\n`,
+    `${ok ? "ok    " : "FAILED"} ${name.padEnd(13)} ${`${seconds} s`.padStart(8)}  ${command}\n`,
   );
 process.stdout.write(`\nAll figures: ${values.out}\n`);
 process.exit(verdicts.every(({ ok }) => ok) ? 0 : 1);

@@ -65,7 +65,7 @@ const SEPARATE = [
   "tests/tools/{add-a-column,own-node}.test.ts",
   "tests/cloud/{failures,matrix}.test.ts",
   "tests/cloud/erasure/erased-copies.test.ts",
-  "tests/cloud/pages/{*browser,hostile,oidc-process}.test.ts",
+  "tests/cloud/pages/{*browser,curl-commands,hostile,oidc-process}.test.ts",
   "tests/cloud/{http,purge}/*.test.ts",
 ];
 
