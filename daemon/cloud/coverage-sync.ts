@@ -12,6 +12,7 @@ import { logTaskCrash } from "../tasks/log-task-crash.ts";
 import { httpStatusOf, readConnection, requestCloud } from "./connection.ts";
 import { loadSyncState } from "./machine-states.ts";
 import type { CloudServicePorts } from "./ports.ts";
+import { readNote } from "./read-note.ts";
 import { recordInOutbox } from "./record-in-outbox.ts";
 
 /** How often changed coverage is sent, in milliseconds. Source: docs/specification.md#coverage-in-the-cloud. */
@@ -79,7 +80,7 @@ export async function sendCoverage(
   if (loadSyncState(store).pausedReason !== null) return "held_back";
   const { workspaceId } = credentials;
   const now = clock.now();
-  const sent = readSentUntil(store.notes.read(SENT_KEY), workspaceId, now);
+  const sent = readSentUntil(store.notes, workspaceId, now);
   if (sent.hour === 0) sentHours.clear();
   const read = readHours(ports, sent.hour - CHANGING_MS, now);
   const hours = read.filter((each) => sentHours.get(Date.parse(each.hour)) !== JSON.stringify(each));
@@ -123,8 +124,8 @@ export function forgetSentCoverage(notes: Pick<NoteStore, "write">): void {
 const NOTHING_SENT = { hour: 0, run: { from: 0, to: 0 } };
 
 /** Reads what was sent. If the clock was ahead then, that does not keep the present from being sent. */
-function readSentUntil(text: string | null, workspaceId: string, now: Millis): SentUntil {
-  const sent = text === null ? null : (JSON.parse(text) as SentUntil);
+function readSentUntil(notes: Pick<NoteStore, "read">, workspaceId: string, now: Millis): SentUntil {
+  const sent = readNote<SentUntil>(notes, SENT_KEY);
   if (sent?.workspaceId !== workspaceId) return { workspaceId, ...NOTHING_SENT };
   const run = sent.run.from > now ? NOTHING_SENT.run : sent.run;
   return { workspaceId, hour: Math.min(sent.hour, now), run };

@@ -18,6 +18,7 @@ import { logTaskCrash } from "../tasks/log-task-crash.ts";
 import { httpStatusOf, parseResponse, readConnection, requestCloud } from "./connection.ts";
 import { offerAgain, readRestore, readRestoreAfter, saveRestore } from "./offer-again.ts";
 import type { CloudServicePorts } from "./ports.ts";
+import { readNote } from "./read-note.ts";
 
 /** How often the heads are compared, in milliseconds. */
 export const LEDGER_CHECK_MS = 3_600_000;
@@ -57,8 +58,7 @@ export function readLedgerWitness(
   notes: Pick<NoteStore, "read">,
   workspaceId: string | null,
 ): LedgerWitness | null {
-  const text = notes.read(HEADS_KEY);
-  const witness = text === null ? null : (JSON.parse(text) as LedgerWitness);
+  const witness = readNote<LedgerWitness>(notes, HEADS_KEY);
   return witness?.workspaceId === workspaceId ? witness : null;
 }
 

@@ -8,6 +8,7 @@ import { logTaskCrash } from "../tasks/log-task-crash.ts";
 import { httpStatusOf, readConnection, requestCloud } from "./connection.ts";
 import { loadSyncState } from "./machine-states.ts";
 import type { CloudServicePorts } from "./ports.ts";
+import { readNote } from "./read-note.ts";
 import { recordInOutbox } from "./record-in-outbox.ts";
 
 /** How often changed readings are sent, in milliseconds. */
@@ -44,7 +45,7 @@ export async function sendLimitReadings(ports: CloudServicePorts): Promise<Limit
   if (loadSyncState(store).pausedReason !== null) return "held_back";
   const { workspaceId } = credentials;
   const limits = store.limits.list();
-  const before = readSent(store.notes.read(SENT_KEY), workspaceId);
+  const before = readSent(store.notes, workspaceId);
   // Not "later than": the clock may have been set back.
   const changed = limits
     .filter(({ id, seenAt }) => before[id] !== seenAt)
@@ -74,8 +75,8 @@ export function forgetSentReadings(notes: Pick<NoteStore, "write">): void {
   notes.write(SENT_KEY, null);
 }
 
-function readSent(text: string | null, workspaceId: string): Readonly<Record<string, Millis>> {
-  const sent = text === null ? null : (JSON.parse(text) as SentReadings);
+function readSent(notes: Pick<NoteStore, "read">, workspaceId: string): Readonly<Record<string, Millis>> {
+  const sent = readNote<SentReadings>(notes, SENT_KEY);
   return sent?.workspaceId === workspaceId && typeof sent.seenAt === "object" ? sent.seenAt : {};
 }
 

@@ -3,22 +3,12 @@ import { createSyncState, type SyncState } from "../../core/delivery/sync/sync-s
 import { createUploaderState, type UploaderState } from "../../core/delivery/uploader/uploader-state.ts";
 import type { StateStore } from "../../core/ports/state-store.ts";
 import type { Store } from "../store/port/store.ts";
+import { readNote } from "./read-note.ts";
 
 type MachineStore = Pick<Store, "notes" | "delivery">;
 
 /** The keys of the state machines' states in `meta`. */
 const KEYS = { sync: "sync_machine", uploader: "uploader_machine", pairing: "pairing_machine" } as const;
-
-/** Reads a state from JSON. Returns null if it can't be parsed, for example after another version wrote it. */
-function readState<State>(store: MachineStore, key: string): State | null {
-  const text = store.notes.read(key);
-  if (text === null) return null;
-  try {
-    return JSON.parse(text) as State;
-  } catch {
-    return null;
-  }
-}
 
 /** Creates a store that saves a state only if it changed. `run` is not saved: a crash loses it, and most events change only it. */
 function createSaver<State>(
@@ -62,7 +52,7 @@ export function createSyncStates(store: MachineStore): StateStore<SyncState> {
 /** Loads the sync machine's saved state. */
 export function loadSyncState(store: MachineStore): SyncState {
   const row = store.delivery.readState("cloud_sync_state");
-  const saved = readState<SyncState>(store, KEYS.sync);
+  const saved = readNote<SyncState>(store.notes, KEYS.sync);
   const fromRow = createSyncState({
     pausedReason: row.paused_reason,
     consecutiveFailures: row.consecutive_failures,
@@ -93,7 +83,7 @@ export function createUploaderStates(store: MachineStore): StateStore<UploaderSt
 /** Loads the uploader's saved state. */
 export function loadUploaderState(store: MachineStore): UploaderState {
   const row = store.delivery.readState("cloud_body_sync_state");
-  const saved = readState<UploaderState>(store, KEYS.uploader);
+  const saved = readNote<UploaderState>(store.notes, KEYS.uploader);
   const fromRow = {
     ...createUploaderState({
       pausedReason: row.paused_reason,
@@ -121,5 +111,5 @@ export function createPairingStates(store: MachineStore): StateStore<PairingStat
 
 /** Loads the handshake's saved state. Returns null if there was no handshake. */
 export function loadPairingState(store: MachineStore): PairingState | null {
-  return readState<PairingState>(store, KEYS.pairing);
+  return readNote<PairingState>(store.notes, KEYS.pairing);
 }

@@ -11,6 +11,7 @@ import { forgetSentCoverage } from "./coverage-sync.ts";
 import { delay } from "./delay.ts";
 import { forgetSentReadings } from "./limit-sync.ts";
 import type { CloudServicePorts } from "./ports.ts";
+import { readNote } from "./read-note.ts";
 
 /** The key of what this machine knows of the latest restore. */
 const RESTORE_KEY = "cloud_restore";
@@ -31,15 +32,13 @@ function readConnectionOf(
   notes: Pick<NoteStore, "read">,
   { workspaceId, createdAt }: CloudCredentials,
 ): Connection {
-  const text = notes.read(CONNECTION_KEY);
-  const stored = text === null ? null : (JSON.parse(text) as Connection);
+  const stored = readNote<Connection>(notes, CONNECTION_KEY);
   return stored?.workspaceId === workspaceId ? stored : { workspaceId, since: createdAt };
 }
 
 /** Reads what this machine knows of the latest restore of the workspace's cloud. */
 export function readRestore(notes: Pick<NoteStore, "read">, workspaceId: string): RestoreState | null {
-  const text = notes.read(RESTORE_KEY);
-  const state = text === null ? null : (JSON.parse(text) as RestoreState);
+  const state = readNote<RestoreState>(notes, RESTORE_KEY);
   return state?.workspaceId === workspaceId ? state : null;
 }
 

@@ -18,6 +18,7 @@ import {
   requestPairingStart,
 } from "./pairing-requests.ts";
 import type { CloudServicePorts } from "./ports.ts";
+import { readNote } from "./read-note.ts";
 import type { ConnectOptions, ConnectResult } from "./results.ts";
 
 /** How long pairing waits before it restarts after a failure on this machine, in milliseconds. */
@@ -120,9 +121,7 @@ function readStatus(service: Service): ConnectStatus {
 }
 
 function readTarget({ target, ports }: Service): Target | null {
-  if (target !== null) return target;
-  const text = ports.store.notes.read(TARGET_KEY);
-  return text === null ? null : (JSON.parse(text) as Target);
+  return target ?? readNote<Target>(ports.store.notes, TARGET_KEY);
 }
 
 async function connect(

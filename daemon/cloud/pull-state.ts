@@ -1,6 +1,7 @@
 import { MIN_PULL_INTERVAL_MS } from "../../core/pricing/guard.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { NoteStore } from "../store/port/settings.ts";
+import { readNote } from "./read-note.ts";
 
 /** The key of the time of the last successful pull, in milliseconds. */
 const PULLED_AT_KEY = "rates_pulled_at";
@@ -26,10 +27,10 @@ export interface PullHistory {
 
 /** Reads the pull history. */
 export function readPullHistory(notes: Pick<NoteStore, "read">): PullHistory {
-  const [pulledAt, failed] = [notes.read(PULLED_AT_KEY), notes.read(FAILED_KEY)];
+  const pulledAt = notes.read(PULLED_AT_KEY);
   return {
     pulledAt: pulledAt === null ? null : Number(pulledAt),
-    failure: failed === null ? null : (JSON.parse(failed) as PullFailure),
+    failure: readNote<PullFailure>(notes, FAILED_KEY),
   };
 }
 

@@ -3,6 +3,7 @@ import type { Millis } from "../../core/values/time.ts";
 import type { NoteStore } from "../store/port/settings.ts";
 import type { Store } from "../store/port/store.ts";
 import { loadUploaderState } from "./machine-states.ts";
+import { readNote } from "./read-note.ts";
 
 type WatermarkStore = Pick<Store, "notes" | "delivery">;
 
@@ -69,9 +70,8 @@ export function saveCommandedWatermark(store: WatermarkStore, stamp: Millis | nu
 
 /** Reads the watermark that a command has announced, if the configuration has the same value. */
 function readCommanded(notes: Pick<NoteStore, "read">, configured: UploadFrom | null): CommandedStamp | null {
-  const stored = notes.read(COMMANDED_KEY);
-  if (stored === null || configured === null || configured.kind === "now") return null;
-  const commanded = JSON.parse(stored) as CommandedStamp;
+  const commanded = readNote<CommandedStamp>(notes, COMMANDED_KEY);
+  if (commanded === null || configured === null || configured.kind === "now") return null;
   return resolveUploadFrom(configured, 0) === commanded.stamp ? commanded : null;
 }
 
