@@ -35,19 +35,29 @@ const shorthands: Readonly<Record<string, Accepts>> = {
   S: (code) => !isSpace(code),
 };
 
-const ITEM = /(\\[dwsDWS])|\\([^A-Za-z0-9])|(\.)|\[(\^?)((?:\\.|[^\]\\]){1,500})\]|([^\\[\](){}*+?|^$.])/y;
-const QUANTIFIER = /([*+?])|\{(\d{1,3})(,?)(\d{0,3})\}/y;
-const CLASS_PART = /(\\[dwsDWS])|(?:\\(.)|([^\\]))(?:-(?:\\(.)|([^\\])))?/gs;
+/** The letters that mean a control character after a backslash. Others, such as those of `\b` and `\x41`, are unsupported. */
+const CONTROLS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
 
-function readClass(body: string, negated: boolean): Accepts {
+const ITEM =
+  /(\\[dwsDWS])|\\([^A-Za-z0-9]|[nrt])|(\.)|\[(\^?)((?:\\(?:[^A-Za-z0-9]|[dwsDWSnrt])|[^\]\\]){1,500})\]|([^\\[\](){}*+?|^$.])/y;
+const QUANTIFIER = /([*+?])|\{(\d{1,3})(,?)(\d{0,3})\}/y;
+const CLASS_PART = /(\\[dwsDWS])|(?:\\(.)|([^\\]))(?:-(?:\\([^dwsDWS])|([^\\])))?/gs;
+
+/** Returns the code of the character that an escape or the character itself means. */
+const codeOf = (escaped: string | undefined, plain: string | undefined): number | undefined =>
+  ((escaped === undefined ? undefined : CONTROLS[escaped]) ?? escaped ?? plain)?.charCodeAt(0);
+
+/** Reads the inside of a class, or returns what is wrong with it. */
+function readClass(body: string, negated: boolean): Accepts | string {
   const parts: Accepts[] = [];
-  for (const [, shorthand, escaped, plain, escapedEnd, plainEnd] of body.matchAll(CLASS_PART)) {
+  for (const [part, shorthand, escaped, plain, escapedEnd, plainEnd] of body.matchAll(CLASS_PART)) {
     if (shorthand !== undefined) {
       parts.push(shorthands[shorthand.charAt(1)] as Accepts);
       continue;
     }
-    const from = ((escaped ?? plain) as string).charCodeAt(0);
-    const to = (escapedEnd ?? plainEnd)?.charCodeAt(0) ?? from;
+    const from = codeOf(escaped, plain) as number;
+    const to = codeOf(escapedEnd, plainEnd) ?? from;
+    if (to < from) return `${part} ends before it begins`;
     parts.push((code) => code >= from && code <= to);
   }
   return (code) => parts.some((accepts) => accepts(code)) !== negated;
@@ -63,14 +73,15 @@ export function readItems(pattern: string): Item[] | string {
     if (match === null) return `unsupported at character ${index + 1}`;
     index = ITEM.lastIndex;
     const [, shorthand, escaped, dot, caret, body, literal] = match;
-    let accepts: Accepts;
+    let accepts: Accepts | string;
     if (shorthand !== undefined) accepts = shorthands[shorthand.charAt(1)] as Accepts;
     else if (dot !== undefined) accepts = (code) => code !== 0x0a;
     else if (body !== undefined) accepts = readClass(body, caret === "^");
     else {
-      const wanted = ((escaped ?? literal) as string).charCodeAt(0);
+      const wanted = codeOf(escaped, literal);
       accepts = (code) => code === wanted;
     }
+    if (typeof accepts === "string") return accepts;
     QUANTIFIER.lastIndex = index;
     const quantifier = QUANTIFIER.exec(pattern);
     if (quantifier === null) {
@@ -128,7 +139,7 @@ function expandItems(items: readonly Item[]): Position[] {
 }
 
 /**
- * Parses an operator's pattern. The language has characters, `.`, `\d \w \s` and their opposites, classes such as
+ * Parses an operator's pattern. The language has characters, `.`, `\d \w \s` and their opposites, `\n \r \t`, classes such as
  * `[a-z0-9_]`, and the quantifiers `? * + {n} {n,} {n,m}`. It has no groups and no alternatives (write two rules).
  *
  * The search tracks all possible positions at once, so no text can make it slow. If a text keeps too many positions active,

@@ -32,6 +32,9 @@ describe("readLinearPattern()", () => {
     ["a.c", "a\nc abc", ["abc"]],
     ["a{2,}", "a aaa", ["aaa"]],
     ["a.*b", "a1b2b a", ["a1b2b"]],
+    ["key=[^\\n]+", "key=banana\nn", ["key=banana"]],
+    ["[\\t-\\r]\\n", "a\t\n\r\n", ["\t\n\r\n"]],
+    ["[a-\\d]{2,}", "bb a-1 c", ["a-1"]],
   ];
   for (const [pattern, text, found] of cases) {
     it(`finds ${pattern} in ${JSON.stringify(text)}`, () => assert.deepEqual(covered(pattern, text), found));
@@ -43,6 +46,8 @@ describe("readLinearPattern()", () => {
     ["a\\b", "unsupported at character 2"],
     ["a{2", "unsupported at character 2"],
     ["a{3,2}", "{3,2} ends before it begins"],
+    ["[0-9z-a]", "z-a ends before it begins"],
+    ["[\\x41]", "unsupported at character 1"],
     ["a*", "matches without a single character"],
     ["", "matches without a single character"],
     ["a{200}b{100}", `longer than ${MAX_PATTERN_POSITIONS} characters when written out`],
