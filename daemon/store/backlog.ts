@@ -73,9 +73,9 @@ export function storeNextBatch(backlog: Backlog, target: BacklogTarget): StoreEr
   try {
     target.insertBatch({
       records: isLast ? backlog.records : backlog.records.slice(0, n),
-      bodies: backlog.bodies,
+      // Bodies and attributions after the records that they belong to.
+      bodies: isLast ? backlog.bodies : [],
       coverage: [...backlog.coverage.values()],
-      // After the records that they belong to.
       attributed: isLast ? backlog.attributed : [],
     });
   } catch (error) {
@@ -85,8 +85,10 @@ export function storeNextBatch(backlog: Backlog, target: BacklogTarget): StoreEr
   target.stored(n);
   backlog.records = isLast ? [] : backlog.records.slice(n);
   if (isLast && backlog.attributed.length > 0) backlog.attributed = [];
-  if (backlog.bodies.length > 0) backlog.bodies = [];
-  backlog.bodyBytes = 0;
+  if (isLast && backlog.bodies.length > 0) {
+    backlog.bodies = [];
+    backlog.bodyBytes = 0;
+  }
   if (backlog.coverage.size > 0) backlog.coverage = new Map();
   return null;
 }
@@ -104,7 +106,7 @@ function storeOneByOne(backlog: Backlog, target: BacklogTarget, n: number): Stor
     if (error !== null) return error;
     attributed.shift();
   }
-  for (let body = bodies[0]; body !== undefined; body = bodies[0]) {
+  for (let body = bodies[0]; body !== undefined && records.length === 0; body = bodies[0]) {
     const error = storeAlone(target, { bodies: [body] }, null, body.requestId);
     if (error !== null) return error;
     backlog.bodyBytes -= body.content.length;

@@ -19,6 +19,7 @@ import { createLogStore } from "./logs.ts";
 import { checkSchema, migrate, readSchemaVersion, requireLatestSchema } from "./migrate.ts";
 import { createNoteStore } from "./notes.ts";
 import { createOriginStore } from "./origins.ts";
+import type { CapturedBody } from "./port/bodies.ts";
 import type { Store } from "./port/store.ts";
 import { createQuarantineStore } from "./quarantine.ts";
 import { createRateStore } from "./rates.ts";
@@ -114,11 +115,17 @@ function createInserter(
     capture.transaction(() => {
       insertRecordRows(capture, records, onExisting);
       attributeRecordRows(capture, attributed);
-      insertBodyRows(capture, bodies);
+      insertBodyRows(capture, withRequest(capture, bodies));
       addCoverageRows(capture, coverage, summedDays);
       missing += records.length;
       if (missing > tail.max) missing = addOrDiscard(capture, tail);
     });
+}
+
+/** Returns the bodies whose requests are stored. A request may be refused or deleted while its caller is looked up. */
+function withRequest(capture: SqliteConnection, bodies: readonly CapturedBody[]): CapturedBody[] {
+  const find = capture.prepare("SELECT 1 FROM requests WHERE request_id = ?");
+  return bodies.filter(({ requestId }) => find.get([requestId]) !== null);
 }
 
 /**

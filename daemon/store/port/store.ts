@@ -59,7 +59,7 @@ export interface Store extends StoreParts {
   readonly opened: Promise<void>;
   /**
    * Stores records, attributions, bodies and coverage in one transaction. On a `StoreError` nothing is stored. Records and
-   * bodies are idempotent, coverage is not. `onExisting` is called for each record that is stored already, before it is completed; it may read
+   * bodies are idempotent, coverage is not. A body without a stored record is dropped. `onExisting` is called for each record that is stored already, before it is completed; it may read
    * the store.
    */
   insertBatch(batch: CaptureBatch, onExisting?: (requestId: string) => void): void;

@@ -227,7 +227,7 @@ describe("createRecordWriter()", () => {
       bench.endTurn();
       bench.writer.add(kept[1]!);
       bench.writer.add(sampleRecord());
-      bench.writer.addBody(sampleBody("a", 60));
+      bench.writer.addBody(sampleBody(kept[0]!.requestId, 60));
       bench.writer.addBody(sampleBody("b", 60));
       assert.deepEqual(bench.writer.health().dropped, { disk_full: 2 });
       bench.failWith(null);
@@ -236,9 +236,34 @@ describe("createRecordWriter()", () => {
       assert.equal(store.bodies.stats().bodies, 1);
       assert.deepEqual(store.coverage.read({ from: null, to: null }), [{ host, kind: "dropped", count: 1 }]);
       assert.deepEqual(bench.events.at(-1), { kind: "recovered", pending: 0, dropped: 2 });
-      bench.writer.addBody(sampleBody("c", 90));
+      bench.writer.addBody(sampleBody(kept[1]!.requestId, 90));
       bench.endTurn();
       assert.equal(store.bodies.stats().bodies, 2, "room again after recovery");
+    }));
+
+  it("stores bodies after their records, and none of a record that is refused or was deleted", () =>
+    withStore((store) => {
+      const bench = createBench(store);
+      const records = Array.from({ length: 600 }, () => sampleRecord());
+      for (const record of records) bench.writer.add(record);
+      bench.writer.addBody(sampleBody(records[599]!.requestId));
+      bench.endTurn();
+      assert.equal(store.bodies.stats().bodies, 0);
+      bench.endTurn();
+      assert.equal(store.bodies.stats().bodies, 1);
+
+      const refused = sampleRecord({ requestedAt: -1 });
+      const others = Array.from({ length: 500 }, () => sampleRecord());
+      for (const record of [refused, ...others]) bench.writer.add(record);
+      for (const { requestId } of [refused, others[499]!]) bench.writer.addBody(sampleBody(requestId));
+      bench.endTurn();
+      bench.endTurn();
+      assert.equal(store.bodies.stats().bodies, 2);
+
+      store.deletion.deleteRequests([records[0]!.requestId]);
+      bench.writer.addBody(sampleBody(records[0]!.requestId));
+      bench.endTurn();
+      assert.equal(store.bodies.stats().bodies, 2);
     }));
 
   it("counts a loss as backlog if the store works and one turn captures too much", () => {
@@ -252,7 +277,8 @@ describe("createRecordWriter()", () => {
     withStore((store) => {
       const bench = createBench(store);
       const poison = sampleRecord({ providerCostPicoUsd: 2n ** 70n });
-      for (const record of [sampleRecord(), poison, sampleRecord()]) bench.writer.add(record);
+      for (const record of [sampleRecord({ requestId: "x" }), poison, sampleRecord({ requestId: "y" })])
+        bench.writer.add(record);
       bench.writer.addBody({ ...sampleBody("x"), direction: "sideways" as "request" });
       bench.writer.addBody(sampleBody("y"));
       bench.writer.count("metered", host);
