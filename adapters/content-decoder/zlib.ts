@@ -71,7 +71,8 @@ export function createZlibDecoder(contentEncoding: string, sink: DecodedSink): C
     .split(",")
     .map((coding) => coding.trim())
     .filter((coding) => coding !== "" && coding !== "identity");
-  const chain = codings.map((coding) => openers[coding]);
+  // The name may be `constructor`, which every object has.
+  const chain = codings.map((coding) => (Object.hasOwn(openers, coding) ? openers[coding] : undefined));
   if (chain.length === 0 || chain.length > MAX_CHAIN || chain.includes(undefined)) return null;
 
   const stages: Stage[] = [];

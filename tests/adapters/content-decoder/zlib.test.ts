@@ -81,7 +81,8 @@ describe("createZlibDecoder()", () => {
 
   it("returns null for unknown encodings, no encoding, and a chain of three", () => {
     const sink = { bytes() {}, ended() {} };
-    for (const encoding of ["compress", "gzip, magic", "", "identity", "gzip, gzip, gzip"]) {
+    const unknown = ["compress", "gzip, magic", "constructor", "gzip, __proto__"];
+    for (const encoding of [...unknown, "", "identity", "gzip, gzip, gzip"]) {
       assert.equal(createZlibDecoder(encoding, sink), null);
     }
   });
