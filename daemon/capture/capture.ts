@@ -247,6 +247,7 @@ function discardConnection(state: CaptureState, id: number, cause: unknown): voi
   if (connection === undefined) return;
   state.work.recordFailure(connection.facts.host, cause);
   for (const call of connection.calls.values()) call.discard();
+  connection.session?.discard();
   state.ports.heldCalls?.closed(id);
 }
 

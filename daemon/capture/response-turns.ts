@@ -91,9 +91,11 @@ function onSent(turns: ResponseTurns, message: WebSocketMessage): void {
   const type = picked.string("type");
   if (type === "session.update") turns.sessionModel = picked.string("session.model") ?? turns.sessionModel;
   if (type !== "response.create") return;
+  const { canonicalPrompt, ...facts } = readRequest(route, message.bytes);
+  const promptHash = canonicalPrompt === null ? null : context.sha256Hex(canonicalPrompt);
+  // Only a turn that can be read is followed, since nothing would end another one.
   const ended = context.follow?.();
   if (requested.length >= MAX_TURNS) return ended?.(null);
-  const { canonicalPrompt, ...facts } = readRequest(route, message.bytes);
   const requestedModel =
     picked.string("model") ?? picked.string("response.model") ?? turns.sessionModel ?? route.model;
   requested.push({
@@ -101,7 +103,7 @@ function onSent(turns: ResponseTurns, message: WebSocketMessage): void {
     ended,
     eventId: picked.string("event_id"),
     facts: { ...facts, requestedModel, streaming: true, canonicalPrompt: null },
-    promptHash: canonicalPrompt === null ? null : context.sha256Hex(canonicalPrompt),
+    promptHash,
   });
 }
 

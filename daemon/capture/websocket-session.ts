@@ -32,6 +32,8 @@ export interface WebSocketSession {
   blockNext(budget: string): void;
   /** Ends the open turns, because the connection has ended. */
   end(end: CallEnd, atMs: number): void;
+  /** Ends the session and its open turns without records. */
+  discard(): void;
 }
 
 /** What is known of a call that has not ended. */
@@ -121,10 +123,18 @@ export function openWebSocketSession(
       const { coverage } = recording.ports;
       if (!session.isCounted) coverage.count(start.facts.host, "free");
       if (session.memory.server.wasRefused) coverage.count(start.facts.host, "usage_not_kept");
-      session.memory.client.close();
-      session.memory.server.close();
+      closeMemory(session);
+    },
+    discard() {
+      for (const { ended } of turns.open()) ended?.(null);
+      closeMemory(session);
     },
   };
+}
+
+function closeMemory({ memory }: SessionState): void {
+  memory.client.close();
+  memory.server.close();
 }
 
 const isLive = ({ route }: SessionState) => route.api === "gemini.live";

@@ -161,6 +161,50 @@ describe("Responses over a WebSocket", () => {
     );
   });
 
+  it("release their memory and are no longer followed when meter itself fails", async () => {
+    const followed: string[] = [];
+    const rig = createCaptureRig({
+      limits: { maxHeldMessageBytes: 100_000 },
+      ports: {
+        heldCalls: {
+          ...{ passed() {}, read() {}, closed() {}, cut() {} },
+          began: (_, request) => void followed.push(`began ${request}`),
+          ended: (_, request, requestId) => void followed.push(`ended ${request} ${requestId}`),
+        },
+        log: { debug() {}, info() {}, warn() {}, error() {} },
+        sha256Hex(text) {
+          if (text.includes("planted")) throw new Error("planted");
+          return text;
+        },
+      },
+    });
+    const big = { type: "response.output_text.delta", delta: "x".repeat(60_000) };
+    for (let at = 0; at < 2; at += 1) {
+      const { connection, send } = upgrade(rig, "/v1/responses");
+      followed.length = 0;
+      send("request", create, 100);
+      connection.pass(
+        "response",
+        frameBytes({ opcode: 1, payload: Buffer.from(JSON.stringify(big)) }).subarray(0, 50_000),
+        110,
+      );
+      send("request", { ...create, input: "planted" }, 120);
+      assert.deepEqual(followed, ["began -1", "ended -1 null"]);
+    }
+    const { connection, send } = upgrade(rig, "/v1/responses");
+    send("request", create, 200);
+    send("response", created(1), 210);
+    const last = frameBytes({ opcode: 1, payload: Buffer.from(JSON.stringify({ ...completed(1), big })) });
+    connection.pass("response", last.subarray(0, 50_000), 220);
+    connection.pass("response", last.subarray(50_000), 230);
+    await rig.capture.settled();
+    assert.equal(rig.counts.capture_failed, 2);
+    assert.deepEqual(
+      rig.records.map(({ tokens }) => tokens.promptTokens),
+      [60],
+    );
+  });
+
   it("share their memory with all other responses: a message that exceeds it is skipped and counted", async () => {
     const rig = createCaptureRig({ limits: { maxHeldMessageBytes: 100_000 } });
     const sessions = Array.from({ length: 20 }, (_, n) => ({ n, ...upgrade(rig, "/v1/responses") }));
