@@ -3,7 +3,7 @@ import type { CoverageKind } from "../../core/metering/coverage/coverage-kinds.t
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import type { RunningTime } from "../../core/metering/coverage/running-times.ts";
 import { isMachineFieldSent } from "../../core/privacy/policy/upload-policy.ts";
-import { DAY_MS, type Millis } from "../../core/values/time.ts";
+import { DAY_MS, HOUR_MS, type Millis } from "../../core/values/time.ts";
 import { type CoverageHour, type CoverageUpload, MAX_COVERAGE_ITEMS } from "../../core/wire/coverage.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import type { HourlyCoverage } from "../store/port/coverage.ts";
@@ -128,7 +128,9 @@ function readSentUntil(notes: Pick<NoteStore, "read">, workspaceId: string, now:
   const sent = readNote<SentUntil>(notes, SENT_KEY);
   if (sent?.workspaceId !== workspaceId) return { workspaceId, ...NOTHING_SENT };
   const run = sent.run.from > now ? NOTHING_SENT.run : sent.run;
-  return { workspaceId, hour: Math.min(sent.hour, now), run };
+  // A whole hour, since a part of one would replace the counts of all of it.
+  const hour = Math.floor(Math.min(sent.hour, now) / HOUR_MS) * HOUR_MS;
+  return { workspaceId, hour, run };
 }
 
 /** Reads the first hours that begin at an instant or later, up to the present. */

@@ -110,6 +110,23 @@ describe("the sync of coverage", () => {
     assert.equal(await sendCoverage(machine.ports, sentHours), "nothing");
   });
 
+  it("sends whole hours after the clock was ahead", async () => {
+    const now = HOUR + HOUR_MS / 2;
+    const sentHours = new Map<number, string>();
+    await open();
+    const { coverage } = machine.store;
+    coverage.add([count(-24, "metered", 2), count(-23.25, "metered", 3), count(240, "metered", 1)]);
+    for (const clock of [createManualClock(HOUR + 241 * HOUR_MS), createManualClock(now)]) {
+      assert.equal(await sendCoverage({ ...machine.ports, clock }, sentHours), "sent");
+      coverage.add([count(-1, "metered", 1)]);
+    }
+    const sent = uploads().flatMap(({ hours }) => hours.filter(({ hour }) => hour === at(-24)));
+    assert.deepEqual(
+      sent.map(({ metered }) => metered),
+      [5, 5],
+    );
+  });
+
   it("sends an hour again only if it changed, and a run that continues only each half hour", async () => {
     await open();
     const sentHours = new Map<number, string>();
