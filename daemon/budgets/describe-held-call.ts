@@ -75,7 +75,16 @@ export const mayCost = ({ fetches, api }: MeteredRoute) => fetches !== true && a
 export const hasTurns = ({ webSocket, api }: MeteredRoute) =>
   webSocket === true && (api === "openai.responses" || api === "openai.realtime");
 
-/** Decodes the body if all of it is there. Calls back at once unless it is compressed. */
+/**
+ * The largest body that a compressed one is decoded to, in bytes. The text of a larger one exceeds every context window, and the memory of a
+ * few would exceed the daemon's.
+ */
+export const MAX_DECODED_BODY_BYTES: number = 16 * 1024 * 1024;
+
+/**
+ * Decodes the body if all of it is there. Calls back at once unless it is compressed; with null if it can't be decoded, or becomes too
+ * large.
+ */
 export function readBody(
   { createDecoder }: Pick<CallSources, "createDecoder">,
   { body, isWhole, isTurn = false }: Pick<CallQuestion, "body" | "isWhole"> & Partial<CallQuestion>,
@@ -87,9 +96,15 @@ export function readBody(
   const pieces: Uint8Array[] = [];
   const encoding = headerValue(head.headers, "content-encoding");
   if (encoding !== null && !isWhole) return then(null);
-  const decoder = createBodyDecoder(createDecoder, encoding, (bytes) => void pieces.push(bytes));
+  const maxBytes = Math.max(MAX_DECODED_BODY_BYTES, body.length);
+  let size = 0;
+  const decoder = createBodyDecoder(createDecoder, encoding, (bytes) => {
+    size += bytes.length;
+    if (size <= maxBytes) pieces.push(bytes);
+    else pieces.length = 0;
+  });
   decoder.push(body);
-  decoder.end((readable) => then(readable ? joinBytes(pieces) : null));
+  decoder.end((readable) => then(readable && size <= maxBytes ? joinBytes(pieces) : null));
 }
 
 /** Reads what the request itself states. */

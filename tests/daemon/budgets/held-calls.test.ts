@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
+import { createZlibDecoder } from "../../../adapters/content-decoder/zlib.ts";
 import type { Budget } from "../../../core/budgets/budget.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
+import { MAX_DECODED_BODY_BYTES, readBody } from "../../../daemon/budgets/describe-held-call.ts";
 import type { CallQuestion, GateAnswer, PassedUses } from "../../../daemon/proxy/call-question.ts";
 import type { RestOfBody } from "../../../daemon/proxy/long-questions.ts";
 import { PASS_MEMORY_WORDS } from "../../../daemon/proxy/passes.ts";
@@ -52,6 +54,23 @@ function open(...list: Budget[]) {
 
 const textOf = (answer: GateAnswer) =>
   answer.kind === "refuse" ? Buffer.from(answer.answer).toString() : answer.kind;
+
+describe("readBody()", () => {
+  const read = (decoded: number, encoding: string | null) =>
+    new Promise<Uint8Array | null>((resolve) => {
+      const bytes = Buffer.alloc(decoded);
+      const headers: [string, string][] = encoding === null ? [] : [["content-encoding", encoding]];
+      const head = { method: "POST", target: "/", version: "HTTP/1.1", headers };
+      const body = encoding === null ? bytes : gzipSync(bytes);
+      readBody({ createDecoder: createZlibDecoder }, { body, isWhole: true }, head, resolve);
+    });
+
+  it("keeps no compressed body that becomes larger than the limit", async () => {
+    assert.equal((await read(MAX_DECODED_BODY_BYTES, "gzip"))?.length, MAX_DECODED_BODY_BYTES);
+    assert.equal(await read(MAX_DECODED_BODY_BYTES + 1, "gzip"), null);
+    assert.equal((await read(MAX_DECODED_BODY_BYTES + 1, null))?.length, MAX_DECODED_BODY_BYTES + 1);
+  });
+});
 
 describe("createHeldCalls()", () => {
   it("decides on samples before the first call, once, and counts none of them", () => {
