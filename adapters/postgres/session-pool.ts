@@ -26,6 +26,8 @@ export interface SessionDriver extends Driver {
 interface Session {
   readonly sql: Sql;
   isClosed: boolean;
+  /** Whether a statement has succeeded, so that the connection stands. */
+  isConnected: boolean;
   /** The statements with parameters that the session has prepared. */
   readonly prepared: Set<string>;
   /** The end of a statement with parameters that is sent for the first time; null without one. */
@@ -92,12 +94,14 @@ export function createSessionDriver(options: SessionPoolOptions): SessionDriver 
       const session = lent.get(connection);
       if (session !== undefined) release(pool, session);
     },
-    // Sent with the transaction's first statement, which reports an error of either.
+    // Sent with the transaction's first statement, which reports an error of either. A new connection is waited for: its error says
+    // why there is none, and if it were lost, postgres.js would run the statement on another one.
     beginTransaction: async (connection) => {
       const beginning = connection.executeQuery(CompiledQuery.raw(options.begin));
-      beginning.catch(() => {});
       const session = lent.get(connection);
-      if (session !== undefined) session.beginning = beginning;
+      if (session?.isConnected !== true) return void (await beginning);
+      beginning.catch(() => {});
+      session.beginning = beginning;
     },
     commitTransaction: command("commit"),
     rollbackTransaction: command("rollback"),
@@ -110,6 +114,7 @@ function openSession(pool: SessionPool): Session {
   const session: Session = {
     sql,
     isClosed: false,
+    isConnected: false,
     prepared: new Set(),
     preparing: null,
     beginning: null,
@@ -196,6 +201,7 @@ async function run<Row>(
     const result = await session.sql.unsafe(query.sql, parameters, {
       prepare: pool.options.prepare,
     });
+    session.isConnected = true;
     const changes = ["INSERT", "UPDATE", "DELETE", "MERGE"].includes(result.command);
     return {
       rows: [...result] as unknown as Row[],

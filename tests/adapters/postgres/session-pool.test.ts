@@ -36,8 +36,18 @@ const execute = (connection: DatabaseConnection, text: string, ...parameters: un
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("createSessionDriver()", () => {
+  /** Like `open()`, with a connection that has answered. */
+  async function openConnected() {
+    const opened = await open();
+    const first = execute(opened.connection, "select 1");
+    await turn();
+    opened.sent.shift()?.succeed();
+    await first;
+    return opened;
+  }
+
   it("sends the beginning of a transaction and its first statement together", async () => {
-    const { driver, connection, sent, texts } = await open();
+    const { driver, connection, sent, texts } = await openConnected();
     await driver.beginTransaction(connection, {});
     const first = execute(connection, "set local a = 1");
     await turn();
@@ -46,8 +56,17 @@ describe("createSessionDriver()", () => {
     await first;
   });
 
+  it("begins the first transaction of a connection alone, whose error says why there is no connection", async () => {
+    const { driver, connection, sent, texts } = await open();
+    const beginning = driver.beginTransaction(connection, {});
+    await turn();
+    assert.deepEqual(texts(), ["begin"]);
+    sent[0]?.fail(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
+    await assert.rejects(beginning, { reason: "unavailable", code: "ECONNREFUSED" });
+  });
+
   it("fails the first statement if the transaction could not begin, even if that statement succeeds", async () => {
-    const { driver, connection, sent } = await open();
+    const { driver, connection, sent } = await openConnected();
     await driver.beginTransaction(connection, {});
     const first = execute(connection, "select 1");
     await turn();
