@@ -85,6 +85,8 @@ describe("meter cloud, against a real cloud", () => {
       readFileSync(join(sample.home, "config.toml"), "utf8"),
       `# mine\n[cloud] # here\nenabled = true\nbase_url = "${baseUrl}"\n`,
     );
+    // The command may have sent the older requests before it ended.
+    assert.match((await meter("sync")).stdout, /^Requests: [03] sent\.\n$/);
   });
 
   it("reports a valid connection instead of pairing again", async () => {
