@@ -42,7 +42,7 @@ const UNITS = [
 /** Files that use databases but start no other process. */
 const DATABASE_TESTS = ["tests/cloud/**/*.test.ts", "tests/adapters/{accounts,postgres}/*.test.ts"];
 /** Files that start no daemon, cloud or browser, but may run a short command or change their process while a test runs. */
-const SHORT = ["tests/{adapters,cli,daemon,docs,examples,project,simulation,tools}/**/*.test.ts"];
+const SHORT = ["tests/{adapters,cli,daemon,docs,examples,simulation,tools}/**/*.test.ts"];
 /** Files that start a daemon or two each: a process of its own would be a sixth of a file's CPU time. */
 const SMALL_END_TO_END = [
   "tests/end-to-end/{bad-input,beyond-this-machine,body-capture,client-aborts,coverage,estimates,exactness}.test.ts",
@@ -74,7 +74,11 @@ const FAULTS = [
   "tests/end-to-end/{broken-metering,budget-chaos,cloud-chaos,crashes,hung-daemon,kills,power-loss}.test.ts",
   "tests/end-to-end/{faults-database,faults-disk,faults-machine,faults-process}.test.ts",
   "tests/end-to-end/{relay-fuzz,restore,start-failures}.test.ts",
+  "tests/cli/install/systemd.test.ts",
+  "tests/cli/meter-cloud/processes.test.ts",
 ];
+/** Rules about the tree itself, a step of their own in `npm run check`. */
+const RULES = ["tests/project/*.test.ts"];
 /** Files that open pages in a browser: `npm run test:browser`. */
 const BROWSER = ["tests/browser/*.test.ts", "tests/cloud/pages/{*browser,hostile}.test.ts"];
 
@@ -83,9 +87,10 @@ const FIRST = [
   // Of all tests.
   ...["end-to-end/cloud-scripted", "cli/commands/doctor/doctor", "end-to-end/demo", "end-to-end/canary"],
   ...["cloud/matrix", "end-to-end/cloud-real", "end-to-end/attribution", "end-to-end/added-hosts"],
-  ...["cli/meter-cloud/processes", "end-to-end/fleet-budgets", "cloud/purge/purge", "tools/add-a-column"],
+  ...["end-to-end/fleet-budgets", "cloud/purge/purge", "tools/add-a-column"],
   "cli/commands/lifecycle",
   // Of the faults.
+  "cli/meter-cloud/processes",
   ...["power-loss", "restore", "cloud-chaos", "faults-machine", "faults-database"].map(
     (name) => `end-to-end/${name}`,
   ),
@@ -219,7 +224,7 @@ function mainTests(): string[] {
     ...databaseTests,
     ...short,
     ...smallEndToEnd,
-    ...find([...FAULTS, ...BROWSER]),
+    ...find([...FAULTS, ...BROWSER, ...RULES]),
   ]);
   const files = longestFirst(["tests/**/*.test.ts"]).filter((file) => !elsewhere.has(file));
   const bundles = [
