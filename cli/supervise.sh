@@ -60,6 +60,7 @@ while :; do
     fi
     sleep 1 &
     timer=$!
+    [ -z "$stopping" ] || stop
     await "$timer"
     left=$((left - 1))
   done
