@@ -177,15 +177,12 @@ async function send<Row>(
   while (session.preparing !== null) await session.preparing;
   const result = run<Row>(pool, session, query);
   if (query.parameters.length === 0 || session.prepared.has(query.sql)) return await result;
-  session.preparing = result.then(
-    () => {
-      if (pool.options.prepare) session.prepared.add(query.sql);
+  const remember = () => void (pool.options.prepare && session.prepared.add(query.sql));
+  session.preparing = result
+    .then(remember, () => {})
+    .then(() => {
       session.preparing = null;
-    },
-    () => {
-      session.preparing = null;
-    },
-  );
+    });
   return await result;
 }
 
