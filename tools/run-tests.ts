@@ -192,12 +192,13 @@ async function run(): Promise<string | null> {
 
 /** Runs a part of the tests on Node. If `main` passes on PostgreSQL, it leaves the record of the cloud's statements for `check:statements`. */
 async function runOnNode(part: string, isOnPostgres: boolean): Promise<string | null> {
-  if (part === "faults") return await runAll([[nodeTest(CONCURRENCY, longestFirst(FAULTS)), RUN_MINUTES]]);
-  if (part === "browser") return await runAll([[nodeTest(CONCURRENCY, longestFirst(BROWSER)), RUN_MINUTES]]);
+  const runFiles = (files: readonly string[]) => runAll([[nodeTest(CONCURRENCY, files), RUN_MINUTES]]);
+  if (part === "faults") return await runFiles(longestFirst(FAULTS));
+  if (part === "browser") return await runFiles(longestFirst(BROWSER));
   if (part !== "main") throw new RangeError(`unknown part: ${part}`);
   const finish = startRecord(RECORD_FOLDER);
   process.env.METER_TEST_STATEMENTS = RECORD_FOLDER;
-  const failure = await runAll([[nodeTest(CONCURRENCY, mainTests()), RUN_MINUTES]]);
+  const failure = await runFiles(mainTests());
   if (failure === null && isOnPostgres) finish();
   return failure;
 }
@@ -243,7 +244,8 @@ function mainTests(): string[] {
     ...bundle("end-to-end", smallEndToEnd, 3),
   ];
   // Bundles compute all the time. Next to them run files that also wait.
-  return files.flatMap((file, at) => [...bundles.slice(at, at + 1), file]);
+  const together = files.flatMap((file, at) => [...bundles.slice(at, at + 1), file]);
+  return [...together, ...bundles.slice(files.length)];
 }
 
 /** Returns the files, those of `FIRST` first, in its order. */
