@@ -6,6 +6,7 @@ import { type MachineBudgets, machineBudgetsSchema } from "../../core/wire/fleet
 import { parseInstant } from "../../core/wire/instant.ts";
 import { parseWire } from "../../core/wire/parse.ts";
 import type { NoteStore } from "../store/port/settings.ts";
+import { readNote } from "../store/read-note.ts";
 
 /** The key of the last statement of the cloud, as JSON. */
 const STATED_KEY = "fleet_budgets";
@@ -31,19 +32,13 @@ export function saveFleetBudgets(notes: Pick<NoteStore, "write">, stated: Stated
  * read.
  */
 export function listFleetBudgets(notes: Pick<NoteStore, "read">): ActiveBudget[] {
-  const stated = parseStatement(notes.read(STATED_KEY) ?? "null");
+  const stated = parseStatement(readNote(notes, STATED_KEY));
   if (stated === null) return [];
   return stated.budgets.flatMap((budget) => toActiveBudget(budget, stated));
 }
 
 /** Parses a statement. Null: there is none, or it is damaged. A damaged one must not keep the machine's own budgets from applying. */
-function parseStatement(text: string): StatedBudgets | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
+function parseStatement(value: unknown): StatedBudgets | null {
   if (!isObject(value)) return null;
   const { workspace, address, at, budgets } = value;
   const parsed = parseWire(machineBudgetsSchema, { budgets });

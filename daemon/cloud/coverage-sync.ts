@@ -8,11 +8,11 @@ import { type CoverageHour, type CoverageUpload, MAX_COVERAGE_ITEMS } from "../.
 import { formatInstant } from "../../core/wire/instant.ts";
 import type { HourlyCoverage } from "../store/port/coverage.ts";
 import type { NoteStore } from "../store/port/settings.ts";
+import { readNote } from "../store/read-note.ts";
 import { logTaskCrash } from "../tasks/log-task-crash.ts";
 import { httpStatusOf, readConnection, requestCloud } from "./connection.ts";
 import { loadSyncState } from "./machine-states.ts";
 import type { CloudServicePorts } from "./ports.ts";
-import { readNote } from "./read-note.ts";
 import { recordInOutbox } from "./record-in-outbox.ts";
 
 /** How often changed coverage is sent, in milliseconds. Source: docs/specification.md#coverage-in-the-cloud. */

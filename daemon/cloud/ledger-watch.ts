@@ -14,11 +14,11 @@ import {
 import type { Millis } from "../../core/values/time.ts";
 import { type LedgerHeads, ledgerHeadsSchema } from "../../core/wire/ledger-heads.ts";
 import type { NoteStore } from "../store/port/settings.ts";
+import { readNote } from "../store/read-note.ts";
 import { logTaskCrash } from "../tasks/log-task-crash.ts";
 import { httpStatusOf, parseResponse, readConnection, requestCloud } from "./connection.ts";
 import { offerAgain, readRestore, readRestoreAfter, saveRestore } from "./offer-again.ts";
 import type { CloudServicePorts } from "./ports.ts";
-import { readNote } from "./read-note.ts";
 
 /** How often the heads are compared, in milliseconds. */
 export const LEDGER_CHECK_MS = 3_600_000;

@@ -4,11 +4,11 @@ import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { MAX_LIMIT_READINGS, type WireLimitReading } from "../../core/wire/limit-readings.ts";
 import type { NoteStore } from "../store/port/settings.ts";
+import { readNote } from "../store/read-note.ts";
 import { logTaskCrash } from "../tasks/log-task-crash.ts";
 import { httpStatusOf, readConnection, requestCloud } from "./connection.ts";
 import { loadSyncState } from "./machine-states.ts";
 import type { CloudServicePorts } from "./ports.ts";
-import { readNote } from "./read-note.ts";
 import { recordInOutbox } from "./record-in-outbox.ts";
 
 /** How often changed readings are sent, in milliseconds. */

@@ -3,7 +3,7 @@ import { createSyncState, type SyncState } from "../../core/delivery/sync/sync-s
 import { createUploaderState, type UploaderState } from "../../core/delivery/uploader/uploader-state.ts";
 import type { StateStore } from "../../core/ports/state-store.ts";
 import type { Store } from "../store/port/store.ts";
-import { readNote } from "./read-note.ts";
+import { readNote } from "../store/read-note.ts";
 
 type MachineStore = Pick<Store, "notes" | "delivery">;
 

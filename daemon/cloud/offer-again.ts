@@ -7,11 +7,11 @@ import {
 } from "../../core/delivery/restore/restored-cloud.ts";
 import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
 import type { NoteStore } from "../store/port/settings.ts";
+import { readNote } from "../store/read-note.ts";
 import { forgetSentCoverage } from "./coverage-sync.ts";
 import { delay } from "./delay.ts";
 import { forgetSentReadings } from "./limit-sync.ts";
 import type { CloudServicePorts } from "./ports.ts";
-import { readNote } from "./read-note.ts";
 
 /** The key of what this machine knows of the latest restore. */
 const RESTORE_KEY = "cloud_restore";

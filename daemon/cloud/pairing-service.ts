@@ -5,6 +5,7 @@ import { resolveBaseUrl } from "../../core/operations/config/base-url.ts";
 import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
 import type { Driver } from "../../core/ports/driver.ts";
 import type { ConnectStatus } from "../../core/wire/loopback.ts";
+import { readNote } from "../store/read-note.ts";
 import { writeLogEffect } from "../tasks/log-effect.ts";
 import { logTaskCrash } from "../tasks/log-task-crash.ts";
 import { originOf } from "./connection.ts";
@@ -18,7 +19,6 @@ import {
   requestPairingStart,
 } from "./pairing-requests.ts";
 import type { CloudServicePorts } from "./ports.ts";
-import { readNote } from "./read-note.ts";
 import type { ConnectOptions, ConnectResult } from "./results.ts";
 
 /** How long pairing waits before it restarts after a failure on this machine, in milliseconds. */

@@ -1,7 +1,7 @@
 import { MIN_PULL_INTERVAL_MS } from "../../core/pricing/guard.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { NoteStore } from "../store/port/settings.ts";
-import { readNote } from "./read-note.ts";
+import { readNote } from "../store/read-note.ts";
 
 /** The key of the time of the last successful pull, in milliseconds. */
 const PULLED_AT_KEY = "rates_pulled_at";

@@ -2,8 +2,8 @@ import { resolveUploadFrom, type UploadFrom } from "../../core/delivery/uploader
 import type { Millis } from "../../core/values/time.ts";
 import type { NoteStore } from "../store/port/settings.ts";
 import type { Store } from "../store/port/store.ts";
+import { readNote } from "../store/read-note.ts";
 import { loadUploaderState } from "./machine-states.ts";
-import { readNote } from "./read-note.ts";
 
 type WatermarkStore = Pick<Store, "notes" | "delivery">;
 

@@ -6,8 +6,8 @@ import { createCloudService } from "../../../daemon/cloud/create-cloud-service.t
 import { sendLimitReadings } from "../../../daemon/cloud/limit-sync.ts";
 import { readRestore, saveConnection } from "../../../daemon/cloud/offer-again.ts";
 import { readPullHistory } from "../../../daemon/cloud/pull-state.ts";
-import { readNote } from "../../../daemon/cloud/read-note.ts";
 import { stampWatermark } from "../../../daemon/cloud/upload-watermark.ts";
+import { readNote } from "../../../daemon/store/read-note.ts";
 import { START } from "../../cloud/kit/cloud-rig.ts";
 import { createMachine, startScriptedCloud } from "./cloud.rig.ts";
 

@@ -1,4 +1,4 @@
-import type { NoteStore } from "../store/port/settings.ts";
+import type { NoteStore } from "./port/settings.ts";
 
 /**
  * Reads a note that was written as JSON. Null: there is none, or it can't be parsed, for example because the database was damaged. Its task
