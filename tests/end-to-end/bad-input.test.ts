@@ -63,7 +63,9 @@ describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUIT
     if (process.platform === "linux")
       await waitFor("the program's name", async () => {
         await failHandshake();
-        return /^node ended \d[\s\S]*NODE_EXTRA_CA_CERTS to /m.test((await rig.meter.run(["status"])).stdout);
+        return /^\S+(?: \(node\))? ended \d[\s\S]*NODE_EXTRA_CA_CERTS to /m.test(
+          (await rig.meter.run(["status"])).stdout,
+        );
       });
   });
 

