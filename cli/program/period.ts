@@ -26,10 +26,17 @@ function startOfDay(date: string, utc: boolean, offset: number): Millis | null {
   return utc ? Date.UTC(year, month - 1, day + offset) : new Date(year, month - 1, day + offset).getTime();
 }
 
+/** Reads a date and time. Without an offset it is local time, or UTC. NaN if there is no such time. */
+function parseDateTime(text: string, utc: boolean): Millis {
+  const [, date = "", offset] = /^(.{10})T.*?(Z|[+-]\d{2}:?\d{2})?$/.exec(text) ?? [];
+  if (startOfDay(date, true, 0) === null) return Number.NaN;
+  return Date.parse(utc && offset === undefined ? `${text}Z` : text);
+}
+
 function parseTime(text: string, utc: boolean, endOfDay: boolean, also = ""): Millis {
   const day = startOfDay(text, utc, endOfDay ? 1 : 0);
   if (day !== null) return day;
-  const time = /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) : Number.NaN;
+  const time = parseDateTime(text, utc);
   if (Number.isNaN(time))
     throw new UsageError(`Invalid date: ${text}. Expected: 2026-11-21 or 2026-11-21T15:00:00Z${also}.`);
   return time;

@@ -43,6 +43,7 @@ describe("readPeriod()", () => {
     [{ since: "123456d" }, /Invalid date/],
     [{ from: "7d" }, /Invalid date: 7d/],
     [{ from: "2026-02-30" }, /Invalid date/],
+    [{ from: "2026-02-30T10:00:00Z" }, /Invalid date: 2026-02-30T10:00:00Z/],
     [{ from: "2026-13-01" }, /Invalid date/],
     [{ to: "2026-11-1" }, /Invalid date/],
     [{ to: "today" }, /Invalid date/],
@@ -74,10 +75,16 @@ describe("readPeriod() in local time", {
     [{ from: "2026-03-08", to: "2026-03-08" }, "2026-03-08T05:00:00Z", "2026-03-09T04:00:00Z"],
     [{ since: "24h" }, "2026-11-20T13:30:00Z", null],
     [{ from: "2026-11-01T00:00:00Z" }, "2026-11-01T00:00:00Z", null],
+    [{ from: "2026-11-20T09:00" }, "2026-11-20T14:00:00Z", null],
   ];
   for (const [words, from, to] of table) {
     it(`reads ${JSON.stringify(words)}`, () => assert.deepEqual(read(words, false), [from, to]));
   }
+  it("reads times without an offset in UTC with --utc", () =>
+    assert.deepEqual(read({ from: "2026-11-20T09:00", to: "2026-11-20T12:00+0200" }, true), [
+      "2026-11-20T09:00:00Z",
+      "2026-11-20T10:00:00Z",
+    ]));
 
   it("uses UTC days with --utc", () => {
     assert.deepEqual(read({ since: "today" }, true), ["2026-11-21T00:00:00Z", null]);
