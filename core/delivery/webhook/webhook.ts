@@ -2,6 +2,7 @@ import type { CloudRequest } from "../../ports/cloud-client.ts";
 import type { Sha256 } from "../../values/hash.ts";
 import { encodeHex } from "../../values/hash-text.ts";
 import { fromHex, hmacSha256 } from "../../values/hmac.ts";
+import { isUrlAuthority } from "../../values/text/url-authority.ts";
 import type { Millis } from "../../values/time.ts";
 import { formatInstant } from "../../wire/instant.ts";
 
@@ -24,11 +25,13 @@ export interface Webhook {
   readonly secretHex: string;
 }
 
+/** The hosts of this machine, with or without a port. */
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
+
 /** Whether a URL is https, or http on this machine, without a login. */
 export function isWebhookUrl(text: string): boolean {
-  return /^(?:https:\/\/[^\s/?#@]+|http:\/\/(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?)(?:[/?][^\s#]*)?$/i.test(
-    text,
-  );
+  const [, scheme = "", authority = ""] = /^(https?):\/\/([^\s/?#@]+)(?:[/?][^\s#]*)?$/i.exec(text) ?? [];
+  return isUrlAuthority(authority) && (scheme.toLowerCase() === "https" || LOOPBACK.test(authority));
 }
 
 const encoder = new TextEncoder();

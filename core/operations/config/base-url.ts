@@ -1,3 +1,4 @@
+import { isUrlAuthority } from "../../values/text/url-authority.ts";
 import { PLACEHOLDER_SUFFIXES, PRODUCTION_BASE_URL } from "./numbers.ts";
 
 /** The places where a base URL can be set, highest precedence first. Source: docs/specification.md#names-and-places. */
@@ -53,6 +54,6 @@ function parseHttpUrl(text: string): { url: string; host: string } | null {
   const [, scheme = "", hostText = "", port = "", path = ""] = match;
   const host = hostText.toLowerCase().replace(/\.$/, "");
   if (scheme.toLowerCase() === "http" && !loopback.test(host)) return null;
-  if (host === "" || Number(port.slice(1)) > 65_535) return null;
+  if (!isUrlAuthority(hostText + port)) return null;
   return { url: `${scheme.toLowerCase()}://${host}${port}${path.replace(/\/+$/, "")}`, host };
 }

@@ -55,6 +55,9 @@ describe("isWebhookUrl()", () => {
       "https:///x",
       "https://a b/",
       "https://example.com/#x",
+      "https://hooks.example.com:84433/x",
+      "https://10.0.0.256/",
+      "http://127.0.0.999/",
     ])
       assert.equal(isWebhookUrl(url), false, url);
   });

@@ -778,6 +778,9 @@ describe("resolveBaseUrl()", () => {
     [{ file: "https://good#.evil.dev" }, null, true],
     [{ file: "https://a.dev:99999" }, null, true],
     [{ file: "https://." }, null, true],
+    [{ file: "https://10.0.0.256" }, null, true],
+    [{ file: "https://cloud.1" }, null, true],
+    [{ file: "https://[::1::]" }, null, true],
     [{ file: "ftp://a.dev" }, null, true],
     ...[".test", ".example", ".invalid", ".local", ".TEST", ".local."].map(
       (suffix): [{ file: string }, string, boolean] => [{ file: `https://cloud${suffix}` }, production, true],
