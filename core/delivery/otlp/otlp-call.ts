@@ -36,17 +36,19 @@ export interface OtlpTokens {
 }
 
 /** The well-known values of `gen_ai.provider.name` for our names of providers. Any other name stays. */
-const PROVIDER_NAMES: Readonly<Record<string, string>> = {
-  azure: "azure.ai.openai",
-  bedrock: "aws.bedrock",
-  codex: "openai",
-  gemini: "gcp.gemini",
-  "code-assist": "gcp.gemini",
-  mistral: "mistral_ai",
-  vertex: "gcp.vertex_ai",
-  watsonx: "ibm.watsonx.ai",
-  xai: "x_ai",
-};
+const PROVIDER_NAMES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    azure: "azure.ai.openai",
+    bedrock: "aws.bedrock",
+    codex: "openai",
+    gemini: "gcp.gemini",
+    "code-assist": "gcp.gemini",
+    mistral: "mistral_ai",
+    vertex: "gcp.vertex_ai",
+    watsonx: "ibm.watsonx.ai",
+    xai: "x_ai",
+  }),
+);
 
 /** The well-known values of `gen_ai.operation.name`. Other kinds have no such value and keep ours. */
 const OPERATIONS: Readonly<Record<string, string>> = { chat: "chat", embedding: "embeddings" };
@@ -65,7 +67,7 @@ export function describeCall(record: MetadataRecord): OtlpCall {
   const isFailed = record.error_class !== null || (status !== null && status >= 400);
   const attributes = defined({
     "gen_ai.operation.name": operation,
-    "gen_ai.provider.name": PROVIDER_NAMES[record.provider] ?? record.provider,
+    "gen_ai.provider.name": PROVIDER_NAMES.get(record.provider) ?? record.provider,
     "gen_ai.request.model": record.requested_model,
     "gen_ai.request.stream": record.streaming === true ? true : null,
     "gen_ai.response.model": record.model === "unknown" ? null : record.model,

@@ -63,6 +63,11 @@ describe("describeCall()", () => {
     assert.equal(ttfb in call({ streaming: false, ttfbMs: 250 }).attributes, false);
   });
 
+  it("states a provider with the name of an inherited member", () => {
+    const { attributes } = call({ provider: "constructor" });
+    assert.equal(attributes["gen_ai.provider.name"], "constructor");
+  });
+
   it("states the pull request as a text", () => {
     assert.equal(call({ pullRequest: 12 }).attributes["vcs.change.id"], "12");
     assert.equal("vcs.change.id" in call({ pullRequest: null }).attributes, false);
