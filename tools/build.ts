@@ -17,7 +17,7 @@ const dist = join(root, "dist");
 const VENDORED = ["gpt-tokenizer", "kysely-bun-sqlite"] as const;
 
 rmSync(dist, { recursive: true, force: true });
-installPackages("tools/build");
+await installPackages("tools/build");
 execFileSync("tsc", ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
 removeInternalTypes();
 vendorPackages();

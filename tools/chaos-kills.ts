@@ -13,7 +13,7 @@ import { writeTestProgram } from "./test-program.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 if (process.env[PROGRAMS_VARIABLE] === undefined) {
-  installPackages("tools/build");
+  await installPackages("tools/build");
   const programs = writeTestProgram(root, join(root, "node_modules/.cache/chaos-programs"));
   if (programs !== null) process.env[PROGRAMS_VARIABLE] = programs;
 }

@@ -14,7 +14,7 @@ import { installPackages } from "./packages.ts";
 const root = fileURLToPath(new URL("../", import.meta.url));
 const folder = join(root, "tools/deploy");
 
-installPackages("tools/build", "tools/deploy");
+await installPackages("tools/build", "tools/deploy");
 const require = createRequire(join(folder, "package.json"));
 
 interface Yaml {

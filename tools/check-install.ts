@@ -123,7 +123,7 @@ function tryConnect(meter: string, address: string): void {
 }
 
 try {
-  installPackages("tools/checks");
+  await installPackages("tools/checks");
   must("npm run build", spawnBuild());
   const core = join(folder, "core");
   must("npm install @llm-meter/core", install("--prefix", core, pack("./dist/core")));

@@ -34,7 +34,7 @@ function packCopy(folder: string): Record<string, string> {
   return Object.fromEntries([pack("."), pack("./dist/core")]);
 }
 
-installPackages("tools/build");
+await installPackages("tools/build");
 const folders = ["meter-a-", "meter-second-"].map((prefix) => mkdtempSync(join(tmpdir(), prefix)));
 try {
   const [first, second] = folders.map(packCopy);

@@ -24,7 +24,7 @@ const steps: readonly [name: string, command: string, limitMinutes: number][] = 
   ["same package from two builds", "npm run --silent check:reproducible", 5],
 ];
 
-installAllPackages();
+await installAllPackages();
 const except = new Set(
   process.argv.flatMap((word, index, words) => (words[index - 1] === "--except" ? [word] : [])),
 );

@@ -1,6 +1,7 @@
 // Installs the packages that `npm ci` leaves out, when a command first needs them. `npm run setup` installs all of them;
 // `node tools/packages.ts COMMAND` also runs a shell command with their programs on the path.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import process from "node:process";
@@ -38,42 +39,45 @@ export function findProgram(name: keyof typeof PROGRAMS): string | null {
 }
 
 /** Installs the packages of folders whose lock file changed since the last installation, and puts their programs on the path. */
-export function installPackages(...folders: readonly PackageFolder[]): void {
-  for (const folder of folders) {
-    const lock = join(root, folder, "package-lock.json");
-    // A copy of the lock file that was installed last.
-    const installed = join(root, folder, "node_modules/.installed-lock.json");
-    if (!existsSync(installed) || readFileSync(installed, "utf8") !== readFileSync(lock, "utf8")) {
-      const { what, megabytes } = FOLDERS[folder];
-      process.stderr.write(`Installing ${what} in ${folder}/node_modules (${megabytes} MB) …\n`);
-      const { status, error } = spawnSync(
-        "npm",
-        ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
-        {
-          cwd: join(root, folder),
-          stdio: ["ignore", "ignore", "inherit"],
-          // On Windows, npm is a batch file.
-          shell: platform === "win32",
-        },
-      );
-      if (error !== undefined) throw error;
-      if (status !== 0) throw new Error(`npm ci in ${folder} failed: exit code ${status}`);
-      copyFileSync(lock, installed);
-    }
+export async function installPackages(...folders: readonly PackageFolder[]): Promise<void> {
+  await Promise.all(folders.filter((folder) => !isInstalled(folder)).map(install));
+  for (const folder of folders)
     process.env.PATH = `${join(root, folder, "node_modules/.bin")}${delimiter}${process.env.PATH}`;
-  }
+}
+
+const lockFile = (folder: PackageFolder) => join(root, folder, "package-lock.json");
+/** A copy of the lock file that was installed last. */
+const installedLock = (folder: PackageFolder) => join(root, folder, "node_modules/.installed-lock.json");
+
+function isInstalled(folder: PackageFolder): boolean {
+  const installed = installedLock(folder);
+  return existsSync(installed) && readFileSync(installed, "utf8") === readFileSync(lockFile(folder), "utf8");
+}
+
+async function install(folder: PackageFolder): Promise<void> {
+  const { what, megabytes } = FOLDERS[folder];
+  process.stderr.write(`Installing ${what} in ${folder}/node_modules (${megabytes} MB) …\n`);
+  const npm = spawn("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], {
+    cwd: join(root, folder),
+    stdio: ["ignore", "ignore", "inherit"],
+    // On Windows, npm is a batch file.
+    shell: platform === "win32",
+  });
+  const [status] = await once(npm, "exit");
+  if (status !== 0) throw new Error(`npm ci in ${folder} failed: exit code ${status}`);
+  copyFileSync(lockFile(folder), installedLock(folder));
 }
 
 /** Installs the packages of all folders. */
-export function installAllPackages(): void {
+export async function installAllPackages(): Promise<void> {
   // `tools/build` is last, so that its TypeScript is first on the path: attw brings an older one.
-  installPackages("examples/demo", "tools/formats", "tools/checks", "tools/build");
+  await installPackages("examples/demo", "tools/formats", "tools/checks", "tools/build");
 }
 
 if (import.meta.main) {
   const command = process.argv.slice(2).join(" ");
   try {
-    installAllPackages();
+    await installAllPackages();
     if (command !== "") process.exitCode = spawnSync(command, { shell: true, stdio: "inherit" }).status ?? 1;
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n`);

@@ -171,11 +171,11 @@ async function run(): Promise<string | null> {
   if (memory !== null) process.env.TMPDIR = memory;
   if (options.quick) return await runAll([[nodeTest(2, bundle("units", units, 2)), 5]]);
   if (options.runtime === "node") {
-    installPackages("examples/demo", "tools/build");
+    await installPackages("examples/demo", "tools/build");
     const programs = writeTestProgram(root, join(TEST_CACHE, "programs"));
     if (programs !== null) process.env[PROGRAMS_VARIABLE] = programs;
   } else {
-    installPackages("examples/demo", "tools/checks");
+    await installPackages("examples/demo", "tools/checks");
   }
   const server = missingPostgres() === null ? await startMigrated() : null;
   await migratedSnapshot();

@@ -25,7 +25,7 @@ import { ann, type DemoCloud, prepareDemoCloud, showCloud, startDemoCloud } from
 /** How long the simulated models take to respond, in milliseconds: less than real ones. */
 const THINK_MS = 80;
 
-installPackages("examples/demo");
+await installPackages("examples/demo");
 const keep = process.argv.includes("--keep");
 
 function writeConfig(home: string, simulation: ProviderSimulation, parent: ParentProxy): void {

@@ -7,7 +7,7 @@ import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import { installPackages } from "../../tools/packages.ts";
 
-installPackages("tools/build");
+await installPackages("tools/build");
 const root = resolve(import.meta.dirname, "../..");
 
 /** What docs/guides/add-a-column.md tells to write: each file, the text before which a line is inserted, and the line. */
