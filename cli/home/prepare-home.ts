@@ -1,7 +1,7 @@
-import { chmodSync, mkdirSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
 import { makeFolder } from "../../adapters/files/make-folder.ts";
+import { checkHome, unusableHome } from "../program/check-home.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 
 /**
@@ -10,12 +10,16 @@ import { CommandFailure } from "../program/exit-codes.ts";
  */
 export function prepareHome(home: string): void {
   try {
-    prepareFolder(home);
+    makeFolder(home);
+    checkHome(home);
+    restrict(home);
   } catch (cause) {
-    throw new CommandFailure(`The home ${home} can't be used: ${(cause as Error).message}.`);
+    throw cause instanceof CommandFailure ? cause : unusableHome(home, (cause as Error).message);
   }
   try {
-    prepareFolder(join(home, "logs"));
+    const logs = join(home, "logs");
+    makeFolder(logs);
+    restrict(logs);
   } catch {
     // Metering works without a log; lost log lines are counted and shown.
   }
@@ -28,22 +32,8 @@ export function prepareHome(home: string): void {
   }
 }
 
-function prepareFolder(folder: string): void {
-  makeFolder(folder);
-  checkOwner(folder);
-  // The umask may have removed bits, or the folder existed with another mode.
-  chmodSync(folder, 0o700);
-}
-
-/** Throws if another user owns the folder. */
-export function checkOwner(folder: string): void {
-  const [uid, owner] = [process.geteuid?.(), statSync(folder).uid];
-  if (uid !== undefined && owner !== uid) {
-    throw new Error(
-      `it belongs to user ${owner}, and this is user ${uid}. Run meter as that user, or set METER_HOME to another folder`,
-    );
-  }
-}
+/** Makes a folder private. The umask may have removed bits, or it existed with another mode. */
+const restrict = (folder: string) => chmodSync(folder, 0o700);
 
 /** The files of the installation's own certificate authority. */
 export function authorityFiles(home: string): { caFolder: string; caFile: string } {

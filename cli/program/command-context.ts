@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { meterHome } from "../../adapters/files/meter-home.ts";
 import { printableJson, printableLines } from "../render/printable.ts";
+import { checkHome } from "./check-home.ts";
 import { withProgramName } from "./program-name.ts";
 
 /** Output width in columns if the terminal's width is unknown. */
@@ -16,7 +17,7 @@ export interface Streams {
 
 /** The context of a command's handler: the environment, the home, and functions that print. */
 export interface CommandContext extends Streams {
-  /** The meter's home. */
+  /** The meter's home. Reading it throws if another user owns it. */
   readonly home: string;
   /** The width of the output in columns. */
   readonly width: number;
@@ -42,7 +43,9 @@ export function createCommandContext(
     stderr,
     env,
     get home() {
-      return meterHome(env);
+      const home = meterHome(env);
+      checkHome(home);
+      return home;
     },
     width: widthOf(stdout, env),
     print: (text) => printAsIs(withProgramName(text, env)),

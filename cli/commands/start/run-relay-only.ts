@@ -5,8 +5,8 @@ import { createRegistry } from "../../../core/metering/usage/registry.ts";
 import { withoutInterception } from "../../../daemon/proxy/proxy-config.ts";
 import { type RunningProxy, startProxy } from "../../../daemon/proxy/start-proxy.ts";
 import { forgetRelay, readCrash, relayFile, type UnmeteredRelay } from "../../daemon/supervision.ts";
-import { checkOwner } from "../../home/prepare-home.ts";
 import { readConfigOrDefaults } from "../../home/read-config.ts";
+import { checkHome } from "../../program/check-home.ts";
 import { createProxySettings } from "./proxy-settings.ts";
 import { describeStartFailure } from "./start-failure.ts";
 import { stopSignal } from "./stop-signal.ts";
@@ -35,7 +35,7 @@ export async function startRelayOnly(
   env: Environment,
   stderr: Writable,
 ): Promise<{ readonly proxy: RunningProxy; readonly host: string; readonly lost: Promise<void> }> {
-  checkOwner(home);
+  checkHome(home);
   const { config, problem } = await readConfigOrDefaults(home, env);
   const registry = createRegistry(config.providers, { deployments: config.azureDeployments });
   const warnings: string[] = [];

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { describe, it } from "node:test";
 import { prepareHome } from "../../../cli/home/prepare-home.ts";
-import { createSampleHome, runWords } from "../run-command.rig.ts";
+import { createEmptyHome, createSampleHome, runWords } from "../run-command.rig.ts";
 
 /** What may replace a file of the meter after a restore, a sync program or a user's mistake. */
 const oddities: Readonly<Record<string, (path: string) => void>> = {
@@ -56,6 +56,34 @@ describe("a home that another user owns", {
       assert.deepEqual(readdirSync(home), []);
     } finally {
       rmSync(home, { recursive: true, force: true });
+    }
+  });
+
+  it("is refused by every command that reads it, so that none stops or deletes what that user runs", async () => {
+    const { home, remove } = createEmptyHome();
+    try {
+      writeFileSync(join(home, "daemon.json"), "{}");
+      chownSync(home, 65_534, 65_534);
+      for (const words of [
+        ["start"],
+        ["stop"],
+        ["status"],
+        ["doctor"],
+        ["uninstall", "--yes"],
+        ["cloud", "privacy", "set", "preset", "minimal"],
+        ["run", "--", "true"],
+      ]) {
+        const { code, stdout, stderr } = await runWords(home, words);
+        assert.equal(code, 1, words.join(" "));
+        assert.equal(stdout, "");
+        assert.match(
+          stderr,
+          /^meter: The home .* can't be used: it belongs to user 65534, and this is user 0\./,
+        );
+      }
+      assert.deepEqual(readdirSync(home), ["daemon.json"]);
+    } finally {
+      remove();
     }
   });
 });
