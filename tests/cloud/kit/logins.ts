@@ -52,22 +52,37 @@ export async function openAsLogins(
     };
     return { owner: db, server: db, close: closeBoth };
   }
-  const admin = await engine.open();
+  const admin = openCloudDatabase(openPostgres(server.url("postgres"), systemClock));
   // Roles belong to the whole server: a suite that creates logins has the option `ownServer`.
   for (const statement of SETUPS[setup]) {
     await sql
       .raw(`do $$ begin ${statement}; exception when duplicate_object then null; end $$`)
-      .execute(admin.db);
+      .execute(admin);
   }
-  await sql.raw(`alter role host ${setup === "one" ? "createrole" : "nocreaterole"}`).execute(admin.db);
-  const name = newDatabaseName();
-  await sql.raw(`create database ${name} owner host template template0`).execute(admin.db);
-  await admin.close();
-  const connect = (login: string) =>
+  await sql.raw(`alter role host ${setup === "one" ? "createrole" : "nocreaterole"}`).execute(admin);
+  const connect = (login: string, name: string) =>
     openCloudDatabase(openPostgres(server.url(name).replace("//postgres@", `//${login}@`), systemClock));
-  const owner = connect("host");
-  await migrateCloud(owner, 1, migrations);
-  const serverDb = setup === "one" ? owner : connect(serving);
+  const create = async (template: string) => {
+    const name = newDatabaseName();
+    const statement = `create database ${name} owner host template ${template} strategy file_copy`;
+    await sql.raw(statement).execute(admin);
+    return name;
+  };
+  const createMigrated = async () => {
+    const name = await create("template0");
+    const owner = connect("host", name);
+    await migrateCloud(owner, 1, migrations);
+    await owner.destroy();
+    return name;
+  };
+  // Migrations other than the cloud's own are not saved.
+  const saved = migrations === CLOUD_MIGRATIONS ? templatesOf(server) : new Map<LoginSetup, string>();
+  const template = saved.get(setup) ?? (await createMigrated());
+  saved.set(setup, template);
+  const name = await create(template);
+  await admin.destroy();
+  const owner = connect("host", name);
+  const serverDb = setup === "one" ? owner : connect(serving, name);
   return {
     owner,
     server: serverDb,
@@ -76,6 +91,15 @@ export async function openAsLogins(
       if (serverDb !== owner) await serverDb.destroy();
     },
   };
+}
+
+/** For each server, the databases that an owner has migrated, by setup. The databases of the tests are copies of them. */
+const templates = new WeakMap<object, Map<LoginSetup, string>>();
+
+function templatesOf(server: object): Map<LoginSetup, string> {
+  const known = templates.get(server) ?? new Map<LoginSetup, string>();
+  templates.set(server, known);
+  return known;
 }
 
 async function openMigratedPglite(setup: LoginSetup, migrations: readonly Migration[]): Promise<Lease> {
