@@ -66,7 +66,7 @@ const SEPARATE = [
   "tests/cloud/{failures,matrix}.test.ts",
   "tests/cloud/erasure/erased-copies.test.ts",
   "tests/cloud/pages/{*browser,curl-commands,hostile,oidc-process}.test.ts",
-  "tests/cloud/{http,purge}/*.test.ts",
+  "tests/cloud/purge/*.test.ts",
 ];
 
 /** Files that break a process, a disk, a database, the clock or the power under a running meter: `npm run test:faults`. */

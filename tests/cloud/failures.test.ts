@@ -144,10 +144,8 @@ describe(`a crash of PostgreSQL in the middle of ingest${missing === null ? "" :
 });
 
 /** One database on a server of its own, which the test may crash. */
-function durable(server: PostgresServer): Engine {
+function durable(server: PostgresServer): Pick<Engine, "open"> {
   return {
-    name: "postgres15",
-    server: () => server,
     open: async (options) => {
       const database = openPostgres(server.url("postgres"), systemClock, options);
       const db = openCloudDatabase(database);

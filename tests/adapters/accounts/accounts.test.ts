@@ -10,7 +10,7 @@ import { inScope } from "../../../cloud/store/transaction.ts";
 import type { Accounts } from "../../../core/ports/accounts.ts";
 import type { Mail } from "../../../core/ports/mail.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
-import { describeOnEngines, type Engine, type TestDatabase } from "../../cloud/kit/engines.ts";
+import { describeOnOneEngine, type Engine, type TestDatabase } from "../../cloud/kit/engines.ts";
 import { accountsContract } from "./accounts-contract.rig.ts";
 import { lowerPasswordCost } from "./low-cost-passwords.rig.ts";
 
@@ -75,7 +75,7 @@ function closing(engine: Engine) {
   };
 }
 
-describeOnEngines("createBetterAuthAccounts()", (engine) => {
+describeOnOneEngine("createBetterAuthAccounts()", (engine) => {
   let test: TestDatabase;
   let rig: ReturnType<typeof openAccounts>;
   before(async () => {
@@ -321,7 +321,7 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
   });
 });
 
-describeOnEngines("signing up", (engine) => {
+describeOnOneEngine("signing up", (engine) => {
   const { open, closeAll } = closing(engine);
   after(closeAll);
 
@@ -398,7 +398,7 @@ describeOnEngines("signing up", (engine) => {
   });
 });
 
-describeOnEngines("the accounts' tables", (engine) => {
+describeOnOneEngine("the accounts' tables", (engine) => {
   const { open, closeAll } = closing(engine);
   after(closeAll);
 

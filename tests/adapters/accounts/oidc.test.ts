@@ -6,7 +6,7 @@ import { createBetterAuthAccounts } from "../../../adapters/accounts/create-acco
 import { createRandomBytes } from "../../../adapters/crypto/node-crypto.ts";
 import type { Accounts } from "../../../core/ports/accounts.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
-import { describeOnEngines, type TestDatabase } from "../../cloud/kit/engines.ts";
+import { describeOnOneEngine, type TestDatabase } from "../../cloud/kit/engines.ts";
 import { lowerPasswordCost } from "./low-cost-passwords.rig.ts";
 import { type Claims, startOidcProvider } from "./oidc-provider.rig.ts";
 
@@ -20,7 +20,7 @@ async function countCredentials({ db }: TestDatabase): Promise<number> {
   return (await sql`select 1 from accounts.credentials`.execute(db)).rows.length;
 }
 
-describeOnEngines("signing in by OpenID Connect", (engine) => {
+describeOnOneEngine("signing in by OpenID Connect", (engine) => {
   let test: TestDatabase;
   let provider: Awaited<ReturnType<typeof startOidcProvider>>;
   let accounts: Accounts<Request, Response>;

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, it } from "node:test";
 import * as v from "valibot";
 import { API_ROUTES, type ApiRoute, refusalStatuses } from "../../../cloud/api/api-routes.ts";
 import { CloudApiError, createCloudClient } from "../../../cloud/api/client.ts";
 import { openApiDocument } from "../../../cloud/api/open-api.ts";
 import { type CloudRig, createRig, record } from "../kit/cloud-rig.ts";
-import { pgliteEngine } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { sendBody, sendRequest } from "../kit/stored-body.ts";
 
-describe("the table of the API", () => {
+describeOnOneEngine("the table of the API", (engine) => {
   let rig: CloudRig;
   before(async () => {
-    rig = await createRig(pgliteEngine());
+    rig = await createRig(engine);
   });
   after(() => rig.close());
 

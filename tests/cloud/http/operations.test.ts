@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
+import { systemClock } from "../../../adapters/clock/system-clock.ts";
 import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
-import { openPgliteInMemory } from "../../../adapters/postgres/pglite.ts";
+import { openPostgres } from "../../../adapters/postgres/postgres-server.ts";
 import { type OperationsParts, withOperations } from "../../../cloud/http/operations.ts";
 import { openCloudDatabase } from "../../../cloud/store/open-database.ts";
-import { describeOnOneEngine, pgliteEngine } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 
 const app = { fetch: () => new Response("the cloud's") };
 
@@ -22,7 +23,8 @@ function parts(db: OperationsParts["db"], more: Partial<OperationsParts> = {}): 
   };
 }
 
-const nothing = openCloudDatabase(openPgliteInMemory());
+/** A database that no test connects to. */
+const nothing = openCloudDatabase(openPostgres("postgres://127.0.0.1:1/nothing", systemClock));
 
 const ask = async (
   operations: { fetch(request: Request, env: unknown): Response | Promise<Response> },
@@ -82,9 +84,11 @@ describe("withOperations()", () => {
     }
     assert.equal((await ask(operations, "/metrics")).status, 404);
   });
+});
 
+describeOnOneEngine("/readyz", (engine) => {
   it("is not ready while the database does not answer", async () => {
-    const { db: stuck, close } = await pgliteEngine().open();
+    const { db: stuck, close } = await engine.open({ maxConnections: 1 });
     const clock = createManualClock(0);
     const [taken, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const held = stuck.connection().execute(() => {
@@ -105,16 +109,14 @@ describe("withOperations()", () => {
   });
 
   it("is not ready before the migration, nor while it drains", async () => {
-    const empty = openCloudDatabase(openPgliteInMemory());
-    const operations = withOperations(app, parts(empty));
+    const empty = await engine.openEmpty();
+    const operations = withOperations(app, parts(empty.db));
     assert.deepEqual(await (await ask(operations, "/readyz")).json(), { status: "not_migrated" });
     operations.drain();
     assert.deepEqual(await (await ask(operations, "/readyz")).json(), { status: "draining" });
-    await empty.destroy();
+    await empty.close();
   });
-});
 
-describeOnOneEngine("/readyz", (engine) => {
   it("is ready on a migrated database, and queries it once for many requests", async () => {
     const test = await engine.open();
     const clock = createManualClock(0);

@@ -117,7 +117,7 @@ function createBodyKeys(): CloudRig["bodyKeys"] {
 
 /** Creates a cloud. The clock stands still until a test advances it. */
 export async function createRig(
-  engine: Engine,
+  engine: Pick<Engine, "open">,
   options: {
     database?: PostgresServerOptions;
     config?: CloudSettings;

@@ -33,6 +33,8 @@ export interface TestDatabase {
 export interface Engine {
   readonly name: "pglite" | "postgres15" | "citus";
   open(options?: PostgresServerOptions): Promise<TestDatabase>;
+  /** Opens a database that is not migrated. */
+  openEmpty(): Promise<TestDatabase>;
   /** Null on PGlite. */
   readonly server: () => SuiteServer | null;
 }
@@ -72,12 +74,16 @@ const isOneEngineEnough = (): boolean =>
   process.env.METER_PROPERTY_RUNS === undefined && !("Deno" in globalThis) && missingPostgres() === null;
 
 /**
- * Runs a suite that reaches the database through routes, pages or jobs on PostgreSQL 15, or on both engines unless `isOneEngineEnough()`.
+ * Runs a suite that is not about the difference of the engines on PostgreSQL 15, or on both engines unless `isOneEngineEnough()`.
  * `npm run test:deno` runs these suites on both.
  */
-export function describeOnOneEngine(name: string, suite: (engine: Engine) => void): void {
-  if (isOneEngineEnough()) describeOnPostgres(name, suite);
-  else describeOnEngines(name, suite);
+export function describeOnOneEngine(
+  name: string,
+  suite: (engine: Engine) => void,
+  options: EngineOptions = {},
+): void {
+  if (isOneEngineEnough()) describeOnPostgres(name, suite, options);
+  else describeOnEngines(name, suite, options);
 }
 
 /** Runs a suite on PostgreSQL 15 and on a cluster only, because it needs several connections at once. */
@@ -107,32 +113,43 @@ export function describeOnPostgres(
       servers.suitesLeft -= 1;
       if (servers.suitesLeft === 0) await server?.stop();
     });
+    const openCopy = async (template: string, options?: PostgresServerOptions) => {
+      if (server === null) throw new Error("the server is not started");
+      return await openNew(server, template, options);
+    };
     suite({
       name: "postgres15",
       server: () => server,
-      open: async (options) => {
-        if (server === null) throw new Error("the server is not started");
-        const name = newDatabaseName();
-        const asAdmin = async (statement: string, running: SuiteServer) => {
-          const admin = await connect(running.url("postgres"));
-          await sql.raw(statement).execute(admin.db);
-          await admin.close();
-        };
-        const running = server;
-        await asAdmin(`create database ${name}`, running);
-        const database = await connect(running.url(name), options);
-        return {
-          ...database,
-          close: async () => {
-            await database.close();
-            // Clusters are in memory. Dropped without `force`, since a connection may still be closing; the database
-            // then stays.
-            await asAdmin(`drop database ${name}`, running).catch(() => {});
-          },
-        };
-      },
+      open: (options) => openCopy("template1", options),
+      openEmpty: () => openCopy("template0"),
     });
   });
+}
+
+/** Opens a new database that is a copy of the template. */
+async function openNew(
+  server: SuiteServer,
+  template: string,
+  options?: PostgresServerOptions,
+): Promise<TestDatabase> {
+  const name = newDatabaseName();
+  const admin = await connect(server.url("postgres"));
+  // Half the CPU time of the default, which also writes each page to the log.
+  await sql.raw(`create database ${name} template ${template} strategy file_copy`).execute(admin.db);
+  const database = await connect(server.url(name), options);
+  return {
+    ...database,
+    close: async () => {
+      await database.close();
+      // Clusters are in memory. Dropped without `force`, since a connection may still be closing; the database
+      // then stays.
+      await sql
+        .raw(`drop database ${name}`)
+        .execute(admin.db)
+        .catch(() => {});
+      await admin.close();
+    },
+  };
 }
 
 /** The coordinator of a cluster, as a superuser, with the extension and its workers in that database; null for none. */
@@ -152,6 +169,15 @@ function citusEngine(url: string): Engine {
   return {
     name: "citus",
     server: () => null,
+    openEmpty: async () => {
+      const name = newDatabaseName();
+      const database = await connect(await createClusterDatabase(url, name));
+      const close = async () => {
+        await database.close();
+        await dropClusterDatabase(url, name).catch(() => {});
+      };
+      return { ...database, close };
+    },
     open: async (options) => {
       const name = newDatabaseName();
       const made = await createClusterDatabase(url, name);
@@ -238,6 +264,11 @@ export function pgliteEngine(): Engine {
   return {
     name: "pglite",
     server: () => null,
+    openEmpty: async () => {
+      const database = openPgliteInMemory();
+      const db = openCloudDatabase(database);
+      return { db, owner: db, database, url: null, close: () => db.destroy() };
+    },
     open: async () => {
       const { database, close } = await openPglite(await migratedSnapshot());
       const db = openCloudDatabase(database);

@@ -12,7 +12,7 @@ import {
 import { uuidV7 } from "../../../core/values/uuid.ts";
 import { lowerPasswordCost } from "../../adapters/accounts/low-cost-passwords.rig.ts";
 import { type CloudRig, createRig } from "../kit/cloud-rig.ts";
-import { pgliteEngine } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 
 describe("createSignInThrottle()", () => {
   /** A throttle whose account has failed this often, each time as soon as it was allowed. */
@@ -89,13 +89,13 @@ describe("createSignInThrottle()", () => {
   });
 });
 
-describe("POST /api/auth/sign-in/email", () => {
+describeOnOneEngine("POST /api/auth/sign-in/email", (engine) => {
   const password = "correct horse battery";
   let rig: CloudRig;
   before(async () => {
     lowerPasswordCost();
     const randomBytes = createRandomBytes();
-    rig = await createRig(pgliteEngine(), {
+    rig = await createRig(engine, {
       config: { trustedHops: 1, rateLimits: { signInPerAddress: 1e6 } },
       accounts: ({ db }) =>
         createBetterAuthAccounts(db, {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+import { after, before, it } from "node:test";
 import { INVITATION_TTL_MS } from "../../../cloud/store/invitations.ts";
 import { json } from "../kit/cloud-rig.ts";
-import { describeOnOneEngine, pgliteEngine } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { createPeopleRig, PASSWORD, type PeopleRig, type Visitor } from "./people.rig.ts";
 
 const COOKIE = "meter.invitation";
@@ -202,9 +202,9 @@ describeOnOneEngine("the page of an invitation", (engine) => {
   });
 });
 
-describe("the invitation's cookie over https", () => {
+describeOnOneEngine("the invitation's cookie over https", (engine) => {
   it("is bound to this host, and can be read back", async () => {
-    const people = await createPeopleRig(pgliteEngine(), { baseUrl: "https://cloud.meter.example" });
+    const people = await createPeopleRig(engine, { baseUrl: "https://cloud.meter.example" });
     try {
       const owner = await people.addOwner("owner@example.com");
       const token = await people.rig.sessionFor(owner.userId);

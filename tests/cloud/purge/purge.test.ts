@@ -35,7 +35,13 @@ import {
   type TestPerson,
   type TestWorkspace,
 } from "../kit/cloud-rig.ts";
-import { describeOnOneEngine, describeOnPostgres, type Engine, type TestDatabase } from "../kit/engines.ts";
+import {
+  describeOnOneEngine,
+  describeOnPostgres,
+  type Engine,
+  migratedSnapshot,
+  type TestDatabase,
+} from "../kit/engines.ts";
 import { missingPostgres, startPostgres } from "../kit/postgres-server.ts";
 
 before(lowerPasswordCost);
@@ -468,10 +474,8 @@ describeOnPostgres("the purge in several processes", (engine) => {
 });
 
 /** An engine with one database, in files that a test can read. */
-function engineOf(name: Engine["name"], db: CloudDatabase): Engine {
+function engineOf(db: CloudDatabase): Pick<Engine, "open"> {
   return {
-    name,
-    server: () => null,
     open: async () => ({
       db,
       owner: db,
@@ -517,10 +521,8 @@ async function runJob(rig: CloudRig, db: CloudDatabase): Promise<void> {
 describe("the files of a purged database", () => {
   it("contain nothing that was erased once they are compacted, on PGlite", async () => {
     const folder = mkdtempSync(join(tmpdir(), "meter-purge-"));
-    const open = async () => openCloudDatabase(await openPgliteFolder(folder));
-    let db = await open();
-    await migrateCloud(db, 0);
-    let rig = await createRig(engineOf("pglite", db), { config, accounts: accountsOf });
+    let db = openCloudDatabase(await openPgliteFolder(folder, await migratedSnapshot()));
+    let rig = await createRig(engineOf(db), { config, accounts: accountsOf });
     const texts = await eraseDescribed(rig);
     const filesWithTexts = () => texts.map((text) => filesWith(folder, text).length > 0);
     await sql.raw("checkpoint").execute(db);
@@ -535,8 +537,8 @@ describe("the files of a purged database", () => {
     await compactDatabase(db);
     await db.destroy();
     assert.deepEqual(filesWith(folder, "canary-disk-"), []);
-    db = await open();
-    rig = await createRig(engineOf("pglite", db), { config, accounts: accountsOf });
+    db = openCloudDatabase(await openPgliteFolder(folder));
+    rig = await createRig(engineOf(db), { config, accounts: accountsOf });
     assert.deepEqual(await runPurge(rig), { erased: [], left: [], rows: 0 });
     await db.destroy();
     rmSync(folder, { recursive: true, force: true });
@@ -555,7 +557,7 @@ describe("the files of a purged database", () => {
     await sql.raw("alter system set wal_recycle = off").execute(db);
     await sql.raw("select pg_reload_conf()").execute(db);
     await migrateCloud(db, 0);
-    const rig = await createRig(engineOf("postgres15", db), { config, accounts: accountsOf });
+    const rig = await createRig(engineOf(db), { config, accounts: accountsOf });
     await deleteAll(rig);
     await sql.raw("checkpoint").execute(db);
     assert.notDeepEqual(filesWith(server.folder, "canary-disk-"), []);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { it } from "node:test";
 import { sql } from "kysely";
-import { openPgliteInMemory } from "../../../adapters/postgres/pglite.ts";
 import { CLOUD_MIGRATIONS, migrateCloud } from "../../../cloud/store/migrate.ts";
-import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
+import type { CloudDatabase } from "../../../cloud/store/open-database.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 
 /** What the statements of a version rely on, by a name that says what it is. */
 type Promises = ReadonlyMap<string, string>;
@@ -55,9 +55,9 @@ function findBroken(before: Schema, after: Schema): string[] {
   return [...gone, ...needed].map(([name]) => name);
 }
 
-describe("CLOUD_MIGRATIONS", () => {
+describeOnOneEngine("CLOUD_MIGRATIONS", (engine) => {
   it("only add to the schema, so that processes of the previous version keep working during an update", async () => {
-    const db = openCloudDatabase(openPgliteInMemory());
+    const { db, close } = await engine.openEmpty();
     const broken: string[] = [];
     let schema: Schema | null = null;
     for (const [at, { name }] of CLOUD_MIGRATIONS.entries()) {
@@ -82,6 +82,6 @@ describe("CLOUD_MIGRATIONS", () => {
       const found = findBroken(before, await readSchema(db));
       assert.ok(found.includes(named), `${statement}: ${found.join(", ")}`);
     }
-    await db.destroy();
+    await close();
   });
 });

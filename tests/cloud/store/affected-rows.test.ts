@@ -17,7 +17,7 @@ import {
   type TestPerson,
   type TestWorkspace,
 } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { type Losses, losingEngine } from "../kit/losing-engine.ts";
 import { sendBody } from "../kit/stored-body.ts";
 
@@ -129,7 +129,7 @@ const EXPECTED = {
   verified: true,
 };
 
-describeOnEngines("a write that affects no row, without an error", (engine) => {
+describeOnOneEngine("a write that affects no row, without an error", (engine) => {
   const losses: Losses = { loses: () => false };
   let rig: CloudRig;
   before(async () => {

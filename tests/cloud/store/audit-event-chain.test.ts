@@ -10,7 +10,7 @@ import {
 import { addAuditEvent } from "../../../cloud/store/audit-events.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
 import { type CloudRig, createRig, START } from "../kit/cloud-rig.ts";
-import { describeOnEngines, describeOnPostgres } from "../kit/engines.ts";
+import { describeOnOneEngine, describeOnPostgres } from "../kit/engines.ts";
 
 /** Texts that JSON escapes, and that a database could store in another form. */
 const DETAILS = { email: 'a"b\\c\n\t\u0001é😀', role: null, version: 3, on: true, "a b": "x", "": "y" };
@@ -39,7 +39,7 @@ async function open(rig: CloudRig) {
   return { id, heads: heads ?? assert.fail() };
 }
 
-describeOnEngines("the chain of audit events", (engine) => {
+describeOnOneEngine("the chain of audit events", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine);

@@ -20,7 +20,7 @@ import {
   type TestWorkspace,
   UNLIMITED,
 } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { type Losses, losingEngine } from "../kit/losing-engine.ts";
 
 const HOUR = 3_600_000;
@@ -47,7 +47,7 @@ const operation = fc.oneof(
 const costOf = (totals: UsageAnswer["totals"]) =>
   `${BigInt(totals.spent_pico_usd ?? 0) + BigInt(totals.plan_usage_pico_usd ?? 0) + BigInt(totals.unknown_billing_pico_usd ?? 0)}`;
 
-describeOnEngines("the sums by branch and by model", (engine) => {
+describeOnOneEngine("the sums by branch and by model", (engine) => {
   let rig: CloudRig;
   const noLosses = () => false;
   const losses: Losses = { loses: noLosses };

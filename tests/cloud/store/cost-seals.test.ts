@@ -12,7 +12,7 @@ import { verifyCosts } from "../../../cloud/store/reads/verify-costs.ts";
 import { PERSONAL_REQUEST_COLUMNS } from "../../../cloud/store/request-columns.ts";
 import { SEALED_COLUMNS, unpackLeaves } from "../../../core/privacy/ledger/cost-seals.ts";
 import { batch, type CloudRig, createRig, json, record } from "../kit/cloud-rig.ts";
-import { describeOnEngines, describeOnPostgres } from "../kit/engines.ts";
+import { describeOnOneEngine, describeOnPostgres } from "../kit/engines.ts";
 
 async function verify(rig: CloudRig, workspaceId: string, saved: WorkspaceHeads | null = null) {
   const verdict = await verifyWorkspaceLedgers(rig.db, workspaceId, saved, sha256);
@@ -42,7 +42,7 @@ async function open(rig: CloudRig) {
   return { id: workspace.id, first, second, third, heads: heads ?? assert.fail() };
 }
 
-describeOnEngines("verifyCosts()", (engine) => {
+describeOnOneEngine("verifyCosts()", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config: { rateLimits: { perKey: 1e9 } } });

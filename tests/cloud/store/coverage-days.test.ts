@@ -17,7 +17,7 @@ import { findSharedStoppedTimes, findStoppedTimes } from "../../../core/metering
 import { DAY_MS, HOUR_MS } from "../../../core/values/time.ts";
 import { propertyRuns } from "../../core/property-runs.rig.ts";
 import { type CloudRig, createRig, json, START, UNLIMITED } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 
 const HOURS = 5 * 24;
 const at = (hour: number) => new Date(Math.round(START - hour * HOUR_MS)).toISOString();
@@ -41,7 +41,7 @@ const upload = fc.record({
   runs: fc.array(fc.tuple(timeAgo, timeAgo), { maxLength: 6 }),
 });
 
-describeOnEngines("the sums of coverage by day", (engine) => {
+describeOnOneEngine("the sums of coverage by day", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config: UNLIMITED });

@@ -63,8 +63,6 @@ describe(`distributeCloud() on Citus${missing}`, { skip: missing !== "" }, () =>
     const database = openPostgres(url, systemClock, {});
     const grown = openCloudDatabase(database);
     const rig = await createRig({
-      name: "postgres15",
-      server: () => null,
       open: async () => ({ db: grown, owner: grown, database, url, close: () => grown.destroy() }),
     });
     for (let at = 0; at < 5; at += 1) {

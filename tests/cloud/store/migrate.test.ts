@@ -8,14 +8,7 @@ import { DIRECTORY_TRIGGERS } from "../../../cloud/store/migrations/0021-directo
 import { openCloudDatabase } from "../../../cloud/store/open-database.ts";
 import { TABLE_PLACES } from "../../../cloud/store/table-places.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
-import { createClusterDatabase, dropClusterDatabase } from "../kit/citus-cluster.ts";
-import {
-  CITUS_URL,
-  describeOnEngines,
-  describeOnPostgres,
-  type Engine,
-  newDatabaseName,
-} from "../kit/engines.ts";
+import { describeOnOneEngine, describeOnPostgres } from "../kit/engines.ts";
 import { openAsLogins } from "../kit/logins.ts";
 
 /** Tables without a tenant: those of organisations and of the whole server. Accounts have their own schema. */
@@ -23,7 +16,7 @@ const NOT_TENANT = Object.entries(TABLE_PLACES).flatMap(([table, place]) =>
   place === "coordinator" ? [table] : [],
 );
 
-describeOnEngines("the cloud's schema", (engine) => {
+describeOnOneEngine("the cloud's schema", (engine) => {
   it("leads every tenant table's primary key, unique index and foreign key with workspace_id", async () => {
     const { db, close } = await engine.open();
     const { rows: indexes } = await sql<{ table: string; first: string }>`
@@ -133,7 +126,7 @@ describeOnEngines("the cloud's schema", (engine) => {
   });
 });
 
-describeOnEngines(
+describeOnOneEngine(
   "a log-in that owns the database and may make roles",
   (engine) => {
     // Planted: membership by any right to a role. From PostgreSQL 16 on, the creator of a role is a member without becoming it.
@@ -156,7 +149,7 @@ describeOnEngines(
   { ownServer: true },
 );
 
-describeOnEngines(
+describeOnOneEngine(
   "machines from before they had a person",
   (engine) => {
     const WORKSPACE = "0193a1b2-0000-7000-8000-000000000001";
@@ -209,10 +202,9 @@ describeOnEngines(
 
 describeOnPostgres("migrateCloud()", (engine) => {
   it("runs each step once when eight instances start together on an empty database", async () => {
-    const name = newDatabaseName();
-    const url = await createEmpty(engine, name);
+    const { url, close } = await engine.openEmpty();
     const instances = Array.from({ length: 8 }, () => {
-      return openCloudDatabase(openPostgres(url, systemClock, { maxConnections: 1 }));
+      return openCloudDatabase(openPostgres(String(url), systemClock, { maxConnections: 1 }));
     });
     const ran = await Promise.all(instances.map((db) => migrateCloud(db, 1)));
     assert.deepEqual(
@@ -220,17 +212,6 @@ describeOnPostgres("migrateCloud()", (engine) => {
       CLOUD_MIGRATIONS.map(({ name }) => name),
     );
     await Promise.all(instances.map((db) => db.destroy()));
-    if (engine.name === "citus") await dropClusterDatabase(String(CITUS_URL), name);
+    await close();
   });
 });
-
-/** Creates a database that is not migrated. Returns its URL. */
-async function createEmpty(engine: Engine, name: string): Promise<string> {
-  if (engine.name === "citus") return await createClusterDatabase(String(CITUS_URL), name);
-  const server = engine.server();
-  assert.ok(server !== null);
-  const admin = await engine.open();
-  await sql.raw(`create database ${name} template template0`).execute(admin.db);
-  await admin.close();
-  return server.url(name);
-}

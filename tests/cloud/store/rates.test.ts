@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { publishRates } from "../../../cloud/store/rates.ts";
 import { createRig } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 
 const pull = (models: readonly string[], input: string) => ({
   published_at: "2026-11-20T00:00:00.000Z",
@@ -17,7 +17,7 @@ const pull = (models: readonly string[], input: string) => ({
   })),
 });
 
-describeOnEngines("publishRates()", (engine) => {
+describeOnOneEngine("publishRates()", (engine) => {
   // Planted: the day checked without the lock.
   it("accepts exactly one of several simultaneous publications of a day, completely", async () => {
     const rig = await createRig(engine);

@@ -4,9 +4,9 @@ import { sql } from "kysely";
 import { PERSONAL_REQUEST_COLUMNS, REQUEST_COLUMNS } from "../../../cloud/store/request-columns.ts";
 import { wireFields } from "../../../core/values/record-fields.ts";
 import { type CloudRig, createRig } from "../kit/cloud-rig.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 
-describeOnEngines("the columns of requests", (engine) => {
+describeOnOneEngine("the columns of requests", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine);

@@ -13,7 +13,7 @@ import {
   summedContributions,
 } from "../../../cloud/store/rollups.ts";
 import type { StoredRequest } from "../../../cloud/store/stored-request.ts";
-import { describeOnEngines, type TestDatabase } from "../kit/engines.ts";
+import { describeOnOneEngine, type TestDatabase } from "../kit/engines.ts";
 
 const count = fc.option(fc.constantFrom(0, 1, 7, Number.MAX_SAFE_INTEGER), { nil: null });
 const cost = fc.option(fc.constantFrom("0", "5", "123456789012345678901234567890"), { nil: null });
@@ -58,7 +58,7 @@ const similar = fc.tuple(request, fc.boolean(), fc.boolean()).map(([each, hasOwn
   }),
 }));
 
-describeOnEngines("rollupChanges()", (engine) => {
+describeOnOneEngine("rollupChanges()", (engine) => {
   let test: TestDatabase;
   before(async () => {
     test = await engine.open();

@@ -3,7 +3,7 @@ import { after, before, it } from "node:test";
 import fc from "fast-check";
 import { CompiledQuery } from "kysely";
 import { arrayColumns, columnArrays } from "../../../cloud/store/row-arrays.ts";
-import { describeOnEngines, type TestDatabase } from "../kit/engines.ts";
+import { describeOnOneEngine, type TestDatabase } from "../kit/engines.ts";
 
 const TYPES = {
   id: "integer",
@@ -27,7 +27,7 @@ const row = fc.record({
   counts: fc.option(fc.dictionary(fc.string({ unit: character }), fc.nat(), { maxKeys: 3 }), { nil: null }),
 });
 
-describeOnEngines("columnArrays() and arrayColumns()", (engine) => {
+describeOnOneEngine("columnArrays() and arrayColumns()", (engine) => {
   let test: TestDatabase;
   before(async () => {
     test = await engine.open();

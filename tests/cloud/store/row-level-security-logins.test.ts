@@ -6,7 +6,7 @@ import type { CloudDatabase } from "../../../cloud/store/open-database.ts";
 import type { CloudSchema } from "../../../cloud/store/schema.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
 import { DatabaseError } from "../../../core/ports/postgres.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 import { type LoginSetup, openAsLogins } from "../kit/logins.ts";
 import { ID, OTHER, TENANT_ROWS, WORKSPACE } from "../kit/tenant-rows.ts";
 
@@ -57,7 +57,7 @@ async function asRole<T>(
 }
 
 for (const setup of ["one", "two"] as const satisfies readonly LoginSetup[]) {
-  describeOnEngines(
+  describeOnOneEngine(
     `row-level security with ${setup} login${setup === "one" ? "" : "s"}`,
     (engine) => {
       it("shows a session no row of another workspace, and none without a workspace", async () => {
@@ -144,7 +144,7 @@ for (const setup of ["one", "two"] as const satisfies readonly LoginSetup[]) {
   );
 }
 
-describeOnEngines(
+describeOnOneEngine(
   "the look-up of a request's id",
   (engine) => {
     it("finds an id of any workspace without entering it, whatever the session's search_path hides", async () => {

@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { sql } from "kysely";
 import { TABLE_PLACES } from "../../../cloud/store/table-places.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
-import { describeOnEngines, type TestDatabase } from "../kit/engines.ts";
+import { describeOnOneEngine, type TestDatabase } from "../kit/engines.ts";
 import { OTHER, TENANT_ROWS, WORKSPACE } from "../kit/tenant-rows.ts";
 
 /** Written once, as evidence. */
@@ -15,7 +15,7 @@ async function fill({ db }: TestDatabase): Promise<void> {
   }
 }
 
-describeOnEngines("row-level security", (engine) => {
+describeOnOneEngine("row-level security", (engine) => {
   it("covers every table of a workspace", async () => {
     const { db, close } = await engine.open();
     const { rows } = await sql<{ relname: string; forced: boolean }>`

@@ -8,7 +8,7 @@ import { startPurgeJob } from "../../../cloud/purge/purge-job.ts";
 import { beginErasure } from "../../../cloud/store/erasures.ts";
 import { sealOldBodies } from "../../../cloud/store/seal-old-bodies.ts";
 import { type CloudRig, createRig, START, type TestWorkspace } from "../kit/cloud-rig.ts";
-import { describeOnEngines, describeOnPostgres } from "../kit/engines.ts";
+import { describeOnOneEngine, describeOnPostgres } from "../kit/engines.ts";
 import { bodyPayload, sendRequest } from "../kit/stored-body.ts";
 
 const config = { rateLimits: { perUser: 1e6, perKey: 1e6 } };
@@ -69,7 +69,7 @@ async function readText(rig: CloudRig, { id, userId }: TestWorkspace, requestId:
   return ((await answer.json()) as { request: { text: string } }).request.text;
 }
 
-describeOnEngines("sealOldBodies()", (engine) => {
+describeOnOneEngine("sealOldBodies()", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });

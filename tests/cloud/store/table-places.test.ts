@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { sql } from "kysely";
 import { TABLE_PLACES } from "../../../cloud/store/table-places.ts";
-import { describeOnEngines, type TestDatabase } from "../kit/engines.ts";
+import { describeOnOneEngine, type TestDatabase } from "../kit/engines.ts";
 
 const distributed = Object.entries(TABLE_PLACES)
   .filter(([, place]) => place === "distributed")
   .map(([table]) => table);
 
-describeOnEngines("the schema fits a cluster", (engine) => {
+describeOnOneEngine("the schema fits a cluster", (engine) => {
   let test: TestDatabase;
   before(async () => {
     test = await engine.open();

@@ -24,7 +24,7 @@ import { listWorkspaces } from "../../../cloud/store/workspaces.ts";
 import { PURGE_DELAY_MS } from "../../../core/privacy/deletion/soft-deletion.ts";
 import { type CloudRig, createRig } from "../kit/cloud-rig.ts";
 import { type Crash, crashingEngine } from "../kit/crashing-engine.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnOneEngine } from "../kit/engines.ts";
 
 const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
@@ -273,7 +273,7 @@ async function stateOf(rig: CloudRig, world: World): Promise<unknown> {
   };
 }
 
-describeOnEngines("work whose steps are in several places", (engine) => {
+describeOnOneEngine("work whose steps are in several places", (engine) => {
   const crash: Crash = { commitsLeft: Number.POSITIVE_INFINITY, commits: 0 };
   let rig: CloudRig;
   before(async () => {

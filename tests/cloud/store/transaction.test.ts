@@ -7,10 +7,10 @@ import {
   inScope,
   showWorkspaces,
 } from "../../../cloud/store/transaction.ts";
-import { describeOnEngines, type TestDatabase } from "../kit/engines.ts";
+import { describeOnOneEngine, type TestDatabase } from "../kit/engines.ts";
 import { OTHER, WORKSPACE } from "../kit/tenant-rows.ts";
 
-describeOnEngines("inScope()", (engine) => {
+describeOnOneEngine("inScope()", (engine) => {
   let test: TestDatabase;
   before(async () => {
     test = await engine.open({ maxConnections: 1 });
@@ -85,7 +85,7 @@ describeOnEngines("inScope()", (engine) => {
   });
 });
 
-describeOnEngines("executeTogether()", (engine) => {
+describeOnOneEngine("executeTogether()", (engine) => {
   let test: TestDatabase;
   before(async () => {
     test = await engine.open({ maxConnections: 1 });

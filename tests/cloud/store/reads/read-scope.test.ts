@@ -4,11 +4,11 @@ import { sql } from "kysely";
 import { problemOf } from "../../../../cloud/http/problem.ts";
 import { inReadScope, READ_TIMEOUT_MS } from "../../../../cloud/store/reads/read-scope.ts";
 import { inScope } from "../../../../cloud/store/transaction.ts";
-import { describeOnEngines, describeOnPostgres } from "../../kit/engines.ts";
+import { describeOnOneEngine, describeOnPostgres } from "../../kit/engines.ts";
 
 const WORKSPACE = "01994b8e-7c00-7000-8000-00000000000a";
 
-describeOnEngines("inReadScope()", (engine) => {
+describeOnOneEngine("inReadScope()", (engine) => {
   it("limits each statement, allows no writes, and resets both settings", async () => {
     const { db, close } = await engine.open();
     const settings = sql<Record<string, string>>`select
