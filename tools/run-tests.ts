@@ -62,7 +62,7 @@ const SEPARATE = [
   "tests/cli/meter-cloud/{control-channel,long-backup,processes}.test.ts",
   "tests/core/operations/install/written-files.test.ts",
   "tests/examples/deno-serve.test.ts",
-  "tests/tools/{add-a-column,own-node}.test.ts",
+  "tests/tools/own-node.test.ts",
   "tests/cloud/{failures,matrix}.test.ts",
   "tests/cloud/erasure/erased-copies.test.ts",
   "tests/cloud/pages/{*browser,curl-commands,hostile,oidc-process}.test.ts",
@@ -87,7 +87,7 @@ const FIRST = [
   // Of all tests.
   ...["end-to-end/cloud-scripted", "cli/commands/doctor/doctor", "end-to-end/demo", "end-to-end/canary"],
   ...["cloud/matrix", "end-to-end/cloud-real", "end-to-end/attribution", "end-to-end/added-hosts"],
-  ...["end-to-end/fleet-budgets", "cloud/purge/purge", "tools/add-a-column"],
+  ...["end-to-end/fleet-budgets", "cloud/purge/purge"],
   "cli/commands/lifecycle",
   // Of the faults.
   "cli/meter-cloud/processes",
