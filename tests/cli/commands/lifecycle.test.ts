@@ -12,6 +12,7 @@ import { after, before, describe, it } from "node:test";
 import { isAlive, type RunningDaemon, stateFile } from "../../../cli/daemon/daemon-process.ts";
 import {
   createHome,
+  type MeterProcess,
   meterWords,
   onNodeOnly,
   plainEnvironment,
@@ -49,15 +50,15 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
       started.stdout,
       `Metering. Proxy: http://127.0.0.1:${state.proxy_port}  Home: ${home}\nRun a program through it: meter run -- <command>\n`,
     );
-    const again = await runMeter(home, ["start"]);
+    const again = await runWords(home, ["start"]);
     assert.deepEqual(
       [again.code, again.stdout],
       [0, `The daemon is already running: process ${state.pid}, proxy on port ${state.proxy_port}.\n`],
     );
-    const second = await runMeter(home, ["start", "--foreground"]);
+    const second = await runWords(home, ["start", "--foreground"]);
     assert.deepEqual([second.code, second.stderr], [1, `meter: Another daemon runs in ${home}.\n`]);
 
-    const status = await runMeter(home, ["status"]);
+    const status = await runWords(home, ["status"]);
     assert.equal(status.code, 0);
     assert.match(
       status.stdout,
@@ -98,7 +99,7 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
         assert.ok(stdout.includes(`${state.proxy_port}`), stdout);
       }
     } finally {
-      assert.equal((await runMeter(home, ["stop"])).stdout, "Stopped.\n");
+      assert.equal((await runWords(home, ["stop"])).stdout, "Stopped.\n");
     }
   });
 
@@ -146,34 +147,29 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
     }
   });
 
-  it("starts again after a daemon was killed, despite the files that it left", async () => {
+  it("starts again after a daemon was killed, despite the files that it left, and ends on each termination signal", async () => {
     const home = newHome();
     const first = await startMeter(home);
     process.kill(first.pid, "SIGKILL");
-    await first.stop();
+    await first.ended;
     assert.equal(existsSync(stateFile(home)), true);
     assert.equal((await runWords(home, ["status"])).code, 3);
     assert.equal((await runWords(home, ["stop"])).stdout, "The daemon is not running.\n");
-    const second = await startMeter(home);
-    assert.equal(second.caPem, first.caPem, "the same authority");
-    assert.equal((await second.stop()).code, 0);
-  });
-
-  it("ends on each termination signal", async () => {
-    await Promise.all(
-      (["SIGTERM", "SIGINT", "SIGHUP"] as const).map(async (signal) => {
-        const meter = await startMeter(newHome());
-        process.kill(meter.pid, signal);
-        assert.equal((await meter.ended).code, 0, signal);
-        assert.deepEqual(
-          meter
-            .log()
-            .map(({ event }) => event)
-            .filter((event) => event !== "cloud.supervisor.skip"),
-          ["daemon.started", "daemon.stopped"],
-        );
-      }),
-    );
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+      const earlier = first.log().length;
+      const next = await startMeter(home);
+      assert.equal(next.caPem, first.caPem, "the same authority");
+      process.kill(next.pid, signal);
+      assert.equal((await next.ended).code, 0, signal);
+      assert.deepEqual(
+        next
+          .log()
+          .slice(earlier)
+          .map(({ event }) => event)
+          .filter((event) => event !== "cloud.supervisor.skip"),
+        ["daemon.started", "daemon.stopped"],
+      );
+    }
   });
 
   describe("if it can't start", () => {
@@ -299,7 +295,7 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
       );
       const home = newHome(beyond(['password = "let me in"']));
       const meter = await startMeter(home, { env });
-      const status = await meter.run(["status"]);
+      const status = await runWords(home, ["status"]);
       assert.match(status.stdout, /\nwarning {3}Listening beyond this machine, on 0\.0\.0\.0/);
       const { stderr } = await meter.stop();
       assert.match(stderr, /^meter: Listening beyond this machine/);
@@ -333,7 +329,7 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
   it("starts with an invalid setting, and warns about it", async () => {
     const home = newHome([...freePorts, "colour = 3", "[bodies]", 'max_body_bytes = "much"']);
     const meter = await startMeter(home);
-    const { stdout, code } = await meter.run(["status"]);
+    const { stdout, code } = await runWords(home, ["status"]);
     const { stderr } = await meter.stop();
     assert.equal(code, 0);
     assert.match(stdout, /\nwarning {3}.*colour/);
@@ -344,12 +340,13 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
 
 describe("meter run", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
   let home: string;
+  let meter: MeterProcess;
   before(async () => {
     home = createHome(freePorts);
-    assert.equal((await runMeter(home, ["start"])).code, 0);
+    meter = await startMeter(home);
   });
   after(async () => {
-    await runMeter(home, ["stop"]);
+    await meter.stop();
     removeHome(home);
   });
   const node = process.execPath;
@@ -391,6 +388,7 @@ describe("meter run", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
   });
 
   it("exits with the program's exit code", async () => {
+    const run = (words: string[]) => runWords(home, ["run", ...words], { PATH: process.env.PATH });
     assert.equal((await run(["--", node, "-e", "process.exit(42)"])).code, 42);
     assert.equal((await run([node, "-e", "process.exit(7)"])).code, 7);
     assert.equal((await run(["--", node, "-e", "process.kill(process.pid, 'SIGTERM')"])).code, 143);
@@ -429,7 +427,7 @@ describe("meter run", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
   });
 
   it("warns if the program is known to ignore proxies", async () => {
-    const { stderr } = await run(["--", "java", "-version"]);
+    const { stderr } = await runWords(home, ["run", "--", "java", "-version"], { PATH: "" });
     assert.match(stderr, /^meter: This program will not be metered: Java reads its proxy from /);
   });
 

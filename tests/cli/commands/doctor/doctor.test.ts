@@ -24,11 +24,11 @@ import {
   meterWords,
   onNodeOnly,
   removeHome,
-  runMeter,
   runProgram,
   SUITE_TIMEOUT_MS,
   startMeter,
 } from "../../../end-to-end/meter-process.rig.ts";
+import { runWords } from "../../run-command.rig.ts";
 
 const skip = onNodeOnly || (process.platform === "win32" ? "makes a PATH of symbolic links" : false);
 
@@ -39,9 +39,8 @@ describe("meter doctor", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
 
   /** Runs the doctor on a home. The `PATH` has only the clients that the test chose. */
   const ask = async (words: string[] = [], env: Record<string, string | undefined> = {}) => {
-    const { code, stdout, stderr } = await runProgram([...meterWords, "doctor", "--json", ...words], {
-      env: { METER_HOME: home, HOME: home, PATH: bin, SSL_CERT_FILE: undefined, ...env },
-    });
+    const own = { HOME: home, PATH: bin };
+    const { code, stdout, stderr } = await runWords(home, ["doctor", "--json", ...words], { ...own, ...env });
     assert.equal(stderr, "");
     return { code, ...(JSON.parse(stdout) as DiagnosisJson) };
   };
@@ -152,15 +151,13 @@ describe("meter doctor", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
       const { verdict, fixed } = await ask(["--fix"], env);
       assert.deepEqual([verdict, fixed], ["HEALTHY", ["The daemon was restarted."]]);
     } finally {
-      await runMeter(other, ["stop"]);
+      await runWords(other, ["stop"]);
       removeHome(other);
     }
   });
 
   it("prints findings as checks end, and the verdict last", async () => {
-    const { stdout } = await runProgram([...meterWords, "doctor"], {
-      env: { METER_HOME: home, HOME: home, PATH: bin },
-    });
+    const { stdout } = await runWords(home, ["doctor"], { HOME: home, PATH: bin });
     assert.match(stdout, /^ok {6}daemon {5}The daemon is running\. The proxy responds on port \d+\.\n/);
     assert.match(stdout, /\nHEALTHY\n$/);
   });
@@ -236,7 +233,7 @@ describe("meter doctor, of a proxy that hangs", { skip, timeout: SUITE_TIMEOUT_M
     const stopped = await startMeter(createHome(["[proxy]", "port = 0", "[api]", "port = 0"]));
     try {
       process.kill(stopped.pid, "SIGSTOP");
-      const { code, stdout } = await stopped.run(["doctor", "--json"], { env: { PATH: "" } });
+      const { code, stdout } = await runWords(stopped.home, ["doctor", "--json"]);
       const { verdict, findings } = JSON.parse(stdout) as DiagnosisJson;
       const [daemon] = findings.filter(({ check }) => check === "daemon");
       assert.deepEqual(
@@ -254,7 +251,7 @@ describe("meter doctor, of a proxy that hangs", { skip, timeout: SUITE_TIMEOUT_M
   it("continues with an unreadable configuration, and names the line", async () => {
     const broken = createHome(["[proxy]", "port = = 0"]);
     try {
-      const { code, stdout } = await runMeter(broken, ["doctor", "--json"], { env: { PATH: "" } });
+      const { code, stdout } = await runWords(broken, ["doctor", "--json"]);
       const { findings } = JSON.parse(stdout) as DiagnosisJson;
       const config = findings.find(({ check }) => check === "config");
       assert.equal(code, 1);
