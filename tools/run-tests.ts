@@ -140,6 +140,9 @@ const NEEDING_RUNTIMES = [
   "tests/examples/deno-serve.test.ts",
 ];
 
+/** Files all of whose tests start Deno. `npm test` leaves them to `npm run test:deno`. */
+const DENO_ALONE = ["tests/examples/deno-serve.test.ts"];
+
 const separate = new Set(find(SEPARATE));
 const awaiting = new Set(find(AWAITING));
 const units = find(UNITS).filter((file) => !separate.has(file));
@@ -225,7 +228,7 @@ function mainTests(): string[] {
     ...databaseTests,
     ...short,
     ...smallEndToEnd,
-    ...find([...FAULTS, ...BROWSER, ...RULES]),
+    ...find([...FAULTS, ...BROWSER, ...RULES, ...DENO_ALONE]),
   ]);
   const files = longestFirst(["tests/**/*.test.ts"]).filter((file) => !elsewhere.has(file));
   const bundles = [
