@@ -7,8 +7,9 @@ import { sealingOf } from "../store/body-keys.ts";
 import { listErasureTasks } from "../store/erasures.ts";
 import { deleteExpiredStates } from "../store/limit-states.ts";
 import { sealOldBodies } from "../store/seal-old-bodies.ts";
-import { endTask } from "../store/tasks.ts";
-import { PURGE_MAX_STEPS, type PurgeParts, runPurge } from "./run-purge.ts";
+import { endTask, type Task } from "../store/tasks.ts";
+import { collectErrors } from "./collect-errors.ts";
+import { PURGE_MAX_STEPS, type PurgeParts, type PurgeReport, purgeEach } from "./run-purge.ts";
 
 /** From the server's start to the first run, and from the end of one to the next, milliseconds. Decision: docs/specification.md#deletion says "about". */
 const FIRST_RUN_MS = 60_000;
@@ -72,36 +73,51 @@ export function startPurgeJob(parts: JobParts, purged: () => Promise<void> = asy
   };
 }
 
-/** Runs once. Returns the time to the next run, in milliseconds. */
+/** Runs once. A step that fails does not hold up the others. Returns the time to the next run, in milliseconds. */
 async function run(state: JobState): Promise<number> {
-  const { parts, purged } = state;
-  try {
-    await deleteExpiredStates(parts.db, parts.clock.now());
-    const erasures = await listErasureTasks(parts.db, parts.clock.now());
-    await continueErasures({ ...parts, bodyKeys: parts.bodyKeys ?? null }, erasures);
-    const report = await runPurge(parts, { maxSteps: PURGE_MAX_STEPS, isStopped: () => state.isStopped });
-    const count = (kind: string) => report.erased.filter((subject) => subject.kind === kind).length;
-    if (report.rows > 0 || report.erased.length > 0) {
-      parts.log({
-        event: "cloud.purged",
-        workspaces: count("workspace"),
-        organisations: count("organisation"),
-        accounts: count("account"),
-        left: report.left.length,
-        rows: report.rows,
+  const { parts } = state;
+  const { errors, attempt } = collectErrors();
+  await attempt(() => deleteExpiredStates(parts.db, parts.clock.now()));
+  const erasures: Task<"erase_prompts">[] = [];
+  await attempt(async () => {
+    for (const task of await listErasureTasks(parts.db, parts.clock.now())) {
+      const isErased = await attempt(async () => {
+        await continueErasures({ ...parts, bodyKeys: parts.bodyKeys ?? null }, [task]);
       });
+      if (isErased) erasures.push(task);
     }
-    const isSealed = await seal(state);
-    const isRewritten = isSealed && state.sealedSoFar > 0;
-    if (isRewritten) state.sealedSoFar = 0;
-    if (erasures.length > 0 || report.erased.length > 0 || isRewritten) await purged();
+  });
+  const report = await purgeEach(parts, { maxSteps: PURGE_MAX_STEPS, isStopped: () => state.isStopped });
+  logPurged(parts, report);
+  let isSealing = false;
+  const isSealed = await attempt(async () => {
+    isSealing = !(await seal(state));
+  });
+  const isRewritten = isSealed && !isSealing && state.sealedSoFar > 0;
+  if (isRewritten) state.sealedSoFar = 0;
+  await attempt(async () => {
+    if (erasures.length > 0 || report.erased.length > 0 || isRewritten) await state.purged();
     for (const task of erasures) await endTask(parts.db, task);
-    return report.left.length > 0 || !isSealed ? UNFINISHED_MS : INTERVAL_MS;
-  } catch (error) {
+  });
+  const [error] = [...errors, ...report.errors];
+  if (error !== undefined) {
     const { reason, code } = problemOf(error);
     parts.log({ event: "cloud.purge_failed", reason, code });
-    return INTERVAL_MS;
   }
+  return report.left.length > 0 || isSealing ? UNFINISHED_MS : INTERVAL_MS;
+}
+
+function logPurged({ log }: Pick<JobParts, "log">, { erased, left, rows }: PurgeReport): void {
+  if (rows === 0 && erased.length === 0) return;
+  const count = (kind: string) => erased.filter((subject) => subject.kind === kind).length;
+  log({
+    event: "cloud.purged",
+    workspaces: count("workspace"),
+    organisations: count("organisation"),
+    accounts: count("account"),
+    left: left.length,
+    rows,
+  });
 }
 
 /** Encrypts some of the bodies that are stored in clear. Returns whether none is left. */

@@ -21,6 +21,7 @@ import {
   workspacesOfPerson,
 } from "../store/purge.ts";
 import { resumeTasks } from "../store/resume-tasks.ts";
+import { collectErrors } from "./collect-errors.ts";
 
 /** The purge's dependencies. */
 export interface PurgeParts {
@@ -59,7 +60,7 @@ export async function listDeletedSubject(
 
 /**
  * Erases the given subjects, or else those that are due, in small transactions. Safe to run in several processes at once and
- * to interrupt at any point: the next run continues.
+ * to interrupt at any point: the next run continues. If something fails, the rest is erased, and the first error is thrown at the end.
  */
 export async function runPurge(
   parts: PurgeParts,
@@ -69,22 +70,42 @@ export async function runPurge(
     readonly isStopped?: () => boolean;
   } = {},
 ): Promise<PurgeReport> {
+  const { errors, ...report } = await purgeEach(parts, options);
+  if (errors.length > 0) throw errors[0];
+  return report;
+}
+
+/** Erases as `runPurge()` does, and returns the errors with what was erased. A subject that failed is not among those that are left. */
+export async function purgeEach(
+  parts: PurgeParts,
+  options: NonNullable<Parameters<typeof runPurge>[1]>,
+): Promise<PurgeReport & { readonly errors: readonly unknown[] }> {
   const { db, clock, accounts } = parts;
   const budget = { left: options.maxSteps ?? Number.POSITIVE_INFINITY, rows: 0 };
-  for (const userId of await listUnclosedAccounts(db)) {
-    await accounts.deleteUser(userId);
-    await markClosed(db, userId, clock.now());
-  }
-  await resumeTasks(db, clock.now());
-  if (options.subjects === undefined) budget.rows += await purgeEnded(db, clock.now());
+  const { errors, attempt } = collectErrors();
+  await attempt(async () => {
+    for (const userId of await listUnclosedAccounts(db))
+      await attempt(async () => {
+        await accounts.deleteUser(userId);
+        await markClosed(db, userId, clock.now());
+      });
+  });
+  await attempt(() => resumeTasks(db, clock.now()));
+  if (options.subjects === undefined)
+    await attempt(async () => {
+      budget.rows += await purgeEnded(db, clock.now());
+    });
   const erased: PurgeSubject[] = [];
   const left: PurgeSubject[] = [];
-  for (const subject of options.subjects ?? (await listDue(parts))) {
-    const isDone =
-      budget.left > 0 && options.isStopped?.() !== true && (await erase(parts, subject, budget, options));
-    (isDone ? erased : left).push(subject);
-  }
-  return { erased, left, rows: budget.rows };
+  await attempt(async () => {
+    for (const subject of options.subjects ?? (await listDue(parts)))
+      await attempt(async () => {
+        const isDone =
+          budget.left > 0 && options.isStopped?.() !== true && (await erase(parts, subject, budget, options));
+        (isDone ? erased : left).push(subject);
+      });
+  });
+  return { erased, left, rows: budget.rows, errors };
 }
 
 interface Budget {

@@ -22,6 +22,7 @@ import { migrateCloud } from "../../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
 import { findErased } from "../../../cloud/store/purge.ts";
 import { RESUME_AFTER_MS } from "../../../cloud/store/tasks.ts";
+import type { BodyKeyStore } from "../../../core/ports/body-key-store.ts";
 import { PURGE_DELAY_MS } from "../../../core/privacy/deletion/soft-deletion.ts";
 import { HOUR_MS } from "../../../core/values/time.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
@@ -432,6 +433,44 @@ describeOnOneEngine("the purge", (engine) => {
     assert.equal((await rig.call("GET", "/v1/me", author.token)).status, 401);
   });
 
+  it("erases everything else if one subject can't be erased, and says so", async () => {
+    const worlds = [await fill(rig, "stuck"), await fill(rig, "free")];
+    for (const { workspace, admin } of worlds)
+      await rig.call("DELETE", `/v1/workspaces/${workspace.id}`, admin.token);
+    pass(rig, PURGE_DELAY_MS);
+    let failures = 0;
+    const destroy = async (keyIds: readonly string[]) => {
+      if (failures++ === 0) throw new Error("planned");
+      await rig.bodyKeys.destroy(keyIds);
+    };
+    await assert.rejects(runPurge({ ...rig, bodyKeys: { ...rig.bodyKeys, destroy } }), /planned/);
+    assert.equal((await listDue(rig)).length, 1);
+    assert.equal((await runPurge(rig)).erased.length, 1);
+    assert.deepEqual(await listDue(rig), []);
+  });
+
+  it("runs its other steps if an erasure of prompts can't be continued", async () => {
+    const { workspace, author } = await fill(rig, "lost");
+    const scope = { workspaceId: workspace.id, userId: author.userId, project: null };
+    const fails = async () => {
+      throw new Error("planned");
+    };
+    const bodyKeys = { ...rig.bodyKeys, destroy: fails };
+    await assert.rejects(erasePrompts({ ...rig.parts, sha256, bodyKeys }, scope, null), /planned/);
+    const other = await fill(rig, "found");
+    await rig.call("DELETE", `/v1/workspaces/${other.workspace.id}`, other.admin.token);
+    pass(rig, PURGE_DELAY_MS);
+    let keysLost = 1;
+    const events = await eventsOfJob(rig, {
+      ...rig.bodyKeys,
+      destroy: async (keyIds) => (keysLost-- > 0 ? await fails() : await rig.bodyKeys.destroy(keyIds)),
+    });
+    assert.deepEqual(events, ["cloud.purged", "cloud.purge_failed"]);
+    assert.deepEqual(await listDue(rig), []);
+    assert.deepEqual(await eventsOfJob(rig, rig.bodyKeys), []);
+    assert.deepEqual(await listErasureTasks(rig.db, rig.clock.now()), []);
+  });
+
   it("runs an hour after its last run, and logs what it erased", async () => {
     const { workspace, admin } = await fill(rig, "job");
     await rig.call("DELETE", `/v1/workspaces/${workspace.id}`, admin.token);
@@ -472,6 +511,31 @@ describeOnPostgres("the purge in several processes", (engine) => {
     assert.deepEqual(await tablesWith(rig.db, "canary-"), []);
   });
 });
+
+/** Runs the purge job once, and returns the names of what it logged. */
+async function eventsOfJob(rig: CloudRig, bodyKeys: BodyKeyStore): Promise<string[]> {
+  const events: string[] = [];
+  const hasRun = Promise.withResolvers<void>();
+  const clock = {
+    now: () => rig.clock.now(),
+    setTimer(delayMs: number, run: () => void) {
+      // The job plans its next run once it has ended this one.
+      if (isFirst) return rig.clock.setTimer(delayMs, run);
+      hasRun.resolve();
+      return () => {};
+    },
+  };
+  let isFirst = true;
+  const job = startPurgeJob({
+    ...{ ...rig, ...rig.parts, sha256, bodyKeys, clock },
+    log: ({ event }) => events.push(event),
+  });
+  isFirst = false;
+  pass(rig, 60_000);
+  await hasRun.promise;
+  await job.stop();
+  return events;
+}
 
 /** An engine with one database, in files that a test can read. */
 function engineOf(db: CloudDatabase): Pick<Engine, "open"> {
