@@ -52,18 +52,23 @@ export interface NewRecord {
 }
 
 function toOutcome(call: EndedCall, report: UsageReport | null): CallOutcome {
+  const status = call.response?.head.status ?? null;
+  const error = report?.error ?? null;
+  // An error that the provider stated is why the call failed, however the connection ended after it.
+  if (status !== null && (status >= 400 || error !== null))
+    return { kind: "answered", status, error, complete: false };
   switch (call.end) {
     case "client_aborted":
       return { kind: "transport", reason: "aborted" };
     case "upstream_timeout":
       return { kind: "transport", reason: "timeout" };
     default:
-      if (call.response === null)
+      if (status === null)
         return call.end === "unreadable" ? { kind: "unread" } : { kind: "transport", reason: "network" };
       return {
         kind: "answered",
-        status: call.response.head.status,
-        error: report?.error ?? null,
+        status,
+        error: null,
         // The client got what could not be read.
         complete: call.end === "complete" || call.end === "unreadable",
       };

@@ -599,6 +599,27 @@ describe("the end of a call", () => {
     });
   }
 
+  for (const reason of ["client_aborted", "upstream_reset", "upstream_timeout"] as const) {
+    it(`has the class of the error that the provider stated before it: ${reason}`, async () => {
+      for (const [head, body] of [
+        ["HTTP/1.1 429 Too Many Requests\r\nContent-Length: 900\r\n\r\n", '{"type":"error"'],
+        [
+          "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 900\r\n\r\n",
+          'event: error\ndata: {"type":"error","error":{"type":"rate_limit_error","message":"m"}}\n\n',
+        ],
+      ]) {
+        const rig = createCaptureRig();
+        const connection = rig.connect(host);
+        connection.pass("request", requestBytes());
+        connection.pass("response", new TextEncoder().encode(`${head}${body}`), 1);
+        connection.close(reason, 2);
+        await rig.capture.settled();
+        const { errorClass, retryable } = rig.records[0]!;
+        assert.deepEqual([errorClass, retryable], ["rate_limit", true], head);
+      }
+    });
+  }
+
   // A client that closes with FIN or close_notify aborts its call, like one that resets.
   const clientFin = { kind: "ended", connection: 1, direction: "request", atMs: 2 } as const;
   const answerSoFar = answerBytes(stream, "Content-Type: text/event-stream\r\n").subarray(0, -150);
