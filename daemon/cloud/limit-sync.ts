@@ -1,6 +1,7 @@
 import type { LimitReading } from "../../core/metering/limits/stated-limit.ts";
 import { isMachineFieldSent } from "../../core/privacy/policy/upload-policy.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { toStorableText } from "../../core/wire/characters.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { MAX_LIMIT_READINGS, type WireLimitReading } from "../../core/wire/limit-readings.ts";
 import type { NoteStore } from "../store/port/settings.ts";
@@ -52,7 +53,7 @@ export async function sendLimitReadings(ports: CloudServicePorts): Promise<Limit
     .sort((one, other) => one.seenAt - other.seenAt)
     .slice(0, MAX_LIMIT_READINGS);
   if (changed.length === 0) return "nothing";
-  const body = JSON.stringify({ daemon_version: ports.version, readings: changed.map(toWire) });
+  const body = JSON.stringify({ daemon_version: ports.version, readings: changed.map(toWireReading) });
   const isRecorded = await recordInOutbox(ports, {
     ...{ kind: "metadata", origin: credentials.origin, projects: [], requestIds: [] },
     ...{ fields: ["limit_readings"], payload: body },
@@ -83,12 +84,13 @@ function readSent(notes: Pick<NoteStore, "read">, workspaceId: string): Readonly
 const toCount = (value: number | null) =>
   value !== null && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : null;
 
-function toWire(reading: LimitReading): WireLimitReading {
+/** Providers determine the names. One text that the cloud refuses would hold back all readings. */
+export function toWireReading(reading: LimitReading): WireLimitReading {
   return {
-    provider: reading.provider.slice(0, 64),
+    provider: toStorableText(reading.provider, 64),
     account: reading.account,
-    window: reading.window.slice(0, 64),
-    scope: reading.scope?.slice(0, 128) ?? null,
+    window: toStorableText(reading.window, 64),
+    scope: reading.scope === null ? null : toStorableText(reading.scope, 128),
     unit: reading.unit,
     window_ms: toCount(reading.windowMs),
     used_ppm: toCount(reading.usedPpm),

@@ -72,6 +72,8 @@ interface TrackerState {
   cancelSave: () => void;
   saveDueAt: Millis | null;
   trimmedAt: Millis;
+  /** Whether the stored windows are still to be read. */
+  isLoadDue: boolean;
   stopped: boolean;
 }
 
@@ -83,6 +85,7 @@ export function createLimitTracker(ports: LimitTrackerPorts): LimitTracker {
     cancelSave() {},
     saveDueAt: null,
     trimmedAt: Number.NEGATIVE_INFINITY,
+    isLoadDue: false,
     stopped: false,
   };
   const guarded = (work: () => void) => {
@@ -92,9 +95,15 @@ export function createLimitTracker(ports: LimitTrackerPorts): LimitTracker {
       ports.onFailure(cause);
     }
   };
-  void ports.store.opened.then(() => guarded(() => load(state)));
+  void ports.store.opened.then(() => {
+    state.isLoadDue = true;
+    guarded(() => load(state));
+  });
   return {
-    add: (owner, stated) => guarded(() => addLimits(state, owner, stated)),
+    add(owner, stated) {
+      guarded(() => load(state));
+      guarded(() => addLimits(state, owner, stated));
+    },
     flush: () => guarded(() => save(state)),
     stop() {
       guarded(() => save(state));
@@ -106,11 +115,18 @@ export function createLimitTracker(ports: LimitTrackerPorts): LimitTracker {
 
 const ownerKey = ({ provider, account }: LimitOwner) => `${provider}\n${account ?? ""}\n`;
 
-/** Adds the stored windows that no response has stated since the start. */
-function load({ ports, windows }: TrackerState): void {
-  for (const { id: _, ...reading } of ports.store.limits.list()) {
-    const key = ownerKey(reading) + windowKey(reading);
-    if (!windows.has(key)) windows.set(key, { reading, unsaved: "nothing" });
+/** Adds the stored windows that no response has stated since the start. What can't be read now is read before the next limit is added. */
+function load(state: TrackerState): void {
+  const { ports, windows } = state;
+  if (!state.isLoadDue || ports.store.trouble !== null) return;
+  try {
+    for (const { id: _, ...reading } of ports.store.limits.list()) {
+      const key = ownerKey(reading) + windowKey(reading);
+      if (!windows.has(key)) windows.set(key, { reading, unsaved: "nothing" });
+    }
+    state.isLoadDue = false;
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause;
   }
 }
 

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import fc from "fast-check";
 import { type Served, serve } from "../../../adapters/http/serve.ts";
 import type { LimitReading } from "../../../core/metering/limits/stated-limit.ts";
-import { MAX_LIMIT_READINGS } from "../../../core/wire/limit-readings.ts";
-import { sendLimitReadings } from "../../../daemon/cloud/limit-sync.ts";
+import { limitsUploadSchema, MAX_LIMIT_READINGS } from "../../../core/wire/limit-readings.ts";
+import { parseWire } from "../../../core/wire/parse.ts";
+import { sendLimitReadings, toWireReading } from "../../../daemon/cloud/limit-sync.ts";
 import { type CloudRig, createRig, json, START } from "../../cloud/kit/cloud-rig.ts";
 import { describeOnEngines } from "../../cloud/kit/engines.ts";
 import { createMachine, type Machine, type ScriptedCloud, startScriptedCloud } from "./cloud.rig.ts";
@@ -82,6 +84,19 @@ describe("the sync of limit readings", () => {
       cloud.script(PATH, { status });
       assert.equal(await sendLimitReadings(machine.ports), "unsupported", String(status));
     }
+  });
+
+  it("sends only texts that the cloud accepts, whatever a provider states", async () => {
+    await open({ preset: "full" });
+    const unit = fc.constantFrom("a", "\0", "\ud83d", "\ude00", "\u{1f600}");
+    const text = fc.string({ unit, minLength: 1, maxLength: 200 });
+    fc.assert(
+      fc.property(text, text, text, (provider, window, scope) => {
+        const readings = [toWireReading(reading({ provider, window, scope }).reading)];
+        const parsed = parseWire(limitsUploadSchema, { daemon_version: "1", readings });
+        assert.deepEqual(parsed, { ok: true, value: { daemon_version: "1", readings } });
+      }),
+    );
   });
 
   it("sends a reading that was seen after the clock was set back", async () => {

@@ -117,6 +117,19 @@ describe("createLimitTracker()", () => {
     assert.deepEqual(names(rig), ["limit.warning critical 5h", "limit.warning exceeded 5h"]);
   });
 
+  it("reads the stored limits again if a read failed at the start", async () => {
+    const rig = await openTracker();
+    rig.state({ usedPpm: 850_000 });
+    rig.tracker.flush();
+    const again = await rig.restart(1);
+    again.state({ usedPpm: 860_000 });
+    assert.deepEqual([names(again), again.failures], [[], []]);
+    const later = await rig.restart(2);
+    later.state({ window: "7d", usedPpm: 1 });
+    later.state({ usedPpm: 860_000 });
+    assert.deepEqual([names(later), later.failures], [[], []]);
+  });
+
   it("reports each warning once, even after a restart", async () => {
     const rig = await openTracker();
     rig.state({ usedPpm: 800_000 });

@@ -24,19 +24,22 @@ export interface TrackerRig {
   break(error: StoreError | null): void;
   /** States limits of 5 hours that reset in 5 hours, of one account. */
   state(members: Partial<StatedLimit>, account?: string | null): void;
-  /** Creates another tracker on the store, as after a restart. */
-  restart(): Promise<TrackerRig>;
+  /** Creates another tracker on the store, as after a restart. Its first reads fail. */
+  restart(failedReads?: number): Promise<TrackerRig>;
 }
 
 export const unusable = new StoreError("disk_full", "the disk is full");
 
-export async function openTracker(given: { store?: Store; clock?: ManualClock } = {}): Promise<TrackerRig> {
+export async function openTracker(
+  given: { store?: Store; clock?: ManualClock; failedReads?: number } = {},
+): Promise<TrackerRig> {
   const store = given.store ?? (await openStore(opener, ":memory:"));
   const clock = given.clock ?? createManualClock(start);
   const events: LimitEvent[] = [];
   const failures: unknown[] = [];
   const saves = { count: 0 };
   let trouble: StoreError | null = null;
+  let { failedReads = 0 } = given;
   const tracker = createLimitTracker({
     store: {
       opened: store.opened,
@@ -45,6 +48,10 @@ export async function openTracker(given: { store?: Store; clock?: ManualClock } 
       },
       limits: {
         ...store.limits,
+        list() {
+          if (failedReads-- > 0) throw unusable;
+          return store.limits.list();
+        },
         save(changed) {
           saves.count += 1;
           store.limits.save(changed);
@@ -68,6 +75,6 @@ export async function openTracker(given: { store?: Store; clock?: ManualClock } 
     },
     state: (members, account = "a1") =>
       tracker.add({ provider: "anthropic", account }, [limit({ resetAt: start + 5 * HOUR, ...members })]),
-    restart: () => openTracker({ store, clock }),
+    restart: (reads = 0) => openTracker({ store, clock, failedReads: reads }),
   };
 }
