@@ -1,7 +1,10 @@
 import { parseProgress, type WebhookProgress } from "../../core/delivery/webhook/webhook-progress.ts";
 import { toOutgoingRecord } from "../../core/privacy/policy/outgoing-record.ts";
 import type { UploadPreset } from "../../core/privacy/policy/upload-policy.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
+import type { Millis } from "../../core/values/time.ts";
 import type { MetadataRecord } from "../../core/wire/metadata-record.ts";
+import { ATTRIBUTION_DUE_MS } from "../store/port/delivery.ts";
 import { logTaskCrash } from "../tasks/log-task-crash.ts";
 import type { WebhookPorts } from "./webhook-ports.ts";
 
@@ -125,6 +128,10 @@ export interface OutgoingRecords {
   readonly last: { readonly seq: number; readonly requestId: string };
 }
 
+/** Whether the caller of a record is being found. A later time is of a clock that was ahead when the daemon ended before it had the caller. */
+const isCallerAwaited = ({ attributionDueAt = 0 }: Pick<RequestRecord, "attributionDueAt">, now: Millis) =>
+  attributionDueAt > now && attributionDueAt <= now + ATTRIBUTION_DUE_MS;
+
 /**
  * Returns the next records whose callers are known, as they leave this machine; null if there are none. Records of a local-only
  * project and of agents' logs are passed over. Those of a message that failed are read again up to its last, `throughSeq`, since
@@ -144,7 +151,7 @@ export function findOutgoing(
     const next = ports.store.records.read({ from: null, to: null, afterSeq, limit });
     const again = throughSeq === null ? [] : next.filter(({ seq }) => seq <= throughSeq);
     const page = again.length > 0 ? again : next;
-    const waiting = page.findIndex(({ attributionDueAt = 0 }) => attributionDueAt > now);
+    const waiting = page.findIndex((record) => isCallerAwaited(record, now));
     const ready = waiting === -1 ? page : page.slice(0, waiting);
     const last = ready.at(-1);
     if (last === undefined) return found;

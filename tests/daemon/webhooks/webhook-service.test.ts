@@ -346,6 +346,18 @@ describe("createWebhookService()", () => {
       await service.stop();
     }));
 
+  it("does not wait for a caller until a time of a clock that was ahead", () =>
+    withStore(async (store) => {
+      const { service, ids, advance } = setUp(store);
+      service.start();
+      await advance(0);
+      const ahead = sampleRecord({ attributionDueAt: noon + 86_400_000 });
+      store.records.insert([ahead, sampleRecord()]);
+      await advance(1_000);
+      assert.deepEqual([ids()[0]?.[0], ids()[0]?.length], [ahead.requestId, 2]);
+      await service.stop();
+    }));
+
   it("sends events of limits once, and only the chosen ones", () =>
     withStore(async (store) => {
       const other: ConfiguredWebhook = { ...webhook, url: "https://other.test/", events: ["limit.reset"] };
