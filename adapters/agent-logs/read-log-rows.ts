@@ -2,7 +2,9 @@ import { constants, copyFile, mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { LogQuery } from "../../core/metering/agent-logs/log-formats.ts";
+import { readTime } from "../../core/metering/agent-logs/readers/members.ts";
 import { type SqliteConnection, StoreError, type StoreErrorReason } from "../../core/ports/sqlite.ts";
+import type { Millis } from "../../core/values/time.ts";
 import { connect } from "../sqlite/open-sqlite.ts";
 
 /** The largest database that is copied, in bytes. */
@@ -22,6 +24,7 @@ export interface RowReading {
   readonly queries: readonly LogQuery[];
   /** By table, the largest value of the column that grows in the rows that were read before. */
   readonly after: Readonly<Record<string, string | number>>;
+  readonly now: Millis;
   /** A private folder for copies, which exists only while one is needed. */
   readonly scratchFolder: string;
 }
@@ -84,7 +87,7 @@ async function readCopy(path: string, reading: RowReading, onRow: (row: LogRow) 
 
 async function readDatabase(
   location: string,
-  { queries, after }: RowReading,
+  { queries, after, now }: RowReading,
   onRow: (row: LogRow) => void,
 ): Promise<Record<string, string | number> | RowProblem> {
   let connection: SqliteConnection;
@@ -94,8 +97,8 @@ async function readDatabase(
     return problemOf(cause);
   }
   try {
-    const found = { ...after };
-    for (const query of queries) readTable(connection, query, found, onRow);
+    const found = Object.fromEntries(Object.entries(after).filter(([, changed]) => !isAhead(changed, now)));
+    for (const query of queries) readTable(connection, query, found, now, onRow);
     return found;
   } catch (cause) {
     return problemOf(cause);
@@ -109,12 +112,16 @@ function problemOf(cause: unknown): RowProblem {
   throw cause;
 }
 
+/** Whether a time is of a clock that was ahead. Rows that are changed after the clock is right again have earlier times. */
+const isAhead = (changed: string | number, now: Millis): boolean => (readTime(changed) ?? 0) > now;
+
 const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 function readTable(
   connection: SqliteConnection,
   { table, columns, changedAt }: LogQuery,
   found: Record<string, string | number>,
+  now: Millis,
   onRow: (row: LogRow) => void,
 ): void {
   const names = new Set(
@@ -137,9 +144,8 @@ function readTable(
     .iterate(condition === "" ? [] : [last as string | number]);
   for (const { meter_line: line, meter_changed: changed, ...values } of rows) {
     onRow({ values, line: Number(line) });
-    if ((typeof changed === "number" || typeof changed === "string") && changed > (found[table] ?? changed))
-      found[table] = changed;
-    else if (found[table] === undefined && (typeof changed === "number" || typeof changed === "string"))
-      found[table] = changed;
+    if ((typeof changed !== "number" && typeof changed !== "string") || isAhead(changed, now)) continue;
+    const latest = found[table];
+    if (latest === undefined || changed > latest) found[table] = changed;
   }
 }

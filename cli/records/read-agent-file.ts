@@ -193,14 +193,20 @@ async function readRows(
 ): Promise<End | string> {
   const { reader, state } = startReader(file, null);
   const { queries = [] } = logFormatOf(file.format);
-  const after = before === null ? {} : (JSON.parse(before.state) as Record<string, string | number>);
+  // Another file at this path may have rows from before the last change that was read.
+  const isSameFile = before !== null && before.fileId === file.fileId;
+  const after = isSameFile ? (JSON.parse(before.state) as Record<string, string | number>) : {};
   let rows = 0;
-  const found = await readLogRows(file.path, { queries, after, scratchFolder }, ({ values, line }) => {
-    const step = reader.read(state, values, line);
-    held.add(step.entries);
-    for (const fault of step.faults) held.onFault(fault);
-    rows += 1;
-  });
+  const found = await readLogRows(
+    file.path,
+    { queries, after, now: Date.now(), scratchFolder },
+    ({ values, line }) => {
+      const step = reader.read(state, values, line);
+      held.add(step.entries);
+      for (const fault of step.faults) held.onFault(fault);
+      rows += 1;
+    },
+  );
   held.onBytes(file.size);
   if (typeof found === "string") return found;
   held.onLines(rows);

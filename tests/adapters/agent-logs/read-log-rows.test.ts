@@ -25,10 +25,15 @@ function insert(connection: SqliteConnection, from: number, to: number): void {
     connection.prepare("INSERT INTO message VALUES (?, ?, ?)").run([`m${id}`, "{}", 100 + id]);
 }
 
-async function read(path: string, folder: TestFolder, after: Record<string, string | number> = {}) {
+async function read(
+  path: string,
+  folder: TestFolder,
+  after: Record<string, string | number> = {},
+  now = Date.UTC(2026, 7, 31),
+) {
   const rows: LogRow[] = [];
   const scratchFolder = join(folder.path, "scratch");
-  const found = await readLogRows(path, { queries, after, scratchFolder }, (row) => void rows.push(row));
+  const found = await readLogRows(path, { queries, after, now, scratchFolder }, (row) => void rows.push(row));
   assert.ok(!existsSync(scratchFolder), "a copy is left");
   return { found, ids: rows.map(({ values, line }) => `${line} ${values.id}`) };
 }
@@ -85,6 +90,31 @@ describe("readLogRows()", () => {
       const { found, ids } = await read(path, folder, { message: 103 });
       assert.deepEqual(found, { message: 500 });
       assert.deepEqual(ids, ["1 m1", "3 m3", "4 m4"]);
+    });
+  });
+
+  it("reads rows of a clock that was ahead, and those with earlier times after it was set right", async () => {
+    await inFolder(async (folder) => {
+      const path = join(folder.path, "a.db");
+      const [yesterday, now, tomorrow] = [29, 30, 31].map((day) => Date.UTC(2026, 7, day)) as [
+        number,
+        number,
+        number,
+      ];
+      const change = (id: string, at: number) =>
+        connection.prepare("INSERT OR REPLACE INTO message VALUES (?, '{}', ?)").run([id, at]);
+      const connection = await createDatabase(path, 0);
+      change("m1", yesterday);
+      change("m2", tomorrow);
+      const early = await read(path, folder, {}, now);
+      assert.deepEqual(early, { found: { message: yesterday }, ids: ["1 m1", "2 m2"] });
+      // The import itself may have run while the clock was ahead.
+      const ahead = await read(path, folder, {}, tomorrow);
+      assert.deepEqual(ahead.found, { message: tomorrow });
+      change("m3", now);
+      connection.close();
+      for (const { found } of [early, ahead])
+        assert.ok((await read(path, folder, found as Record<string, number>, now)).ids.includes("3 m3"));
     });
   });
 

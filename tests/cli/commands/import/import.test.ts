@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { appendFileSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
@@ -300,6 +309,37 @@ describe("meter import", () => {
       const { code, stdout } = await machine.run("import");
       assert.equal(code, 1);
       assert.match(stdout, /Could not read .*sessions\.db: it is not a readable SQLite database\./);
+    });
+  });
+
+  it("reads all of another database that was put in the place of one that it knows", async () => {
+    await onMachine(async (machine) => {
+      const folder = join(machine.user, ".local/share/opencode");
+      mkdirSync(folder, { recursive: true });
+      const write = async (name: string, id: string, at: number) => {
+        const connection = await createSqliteOpener().open(join(folder, name));
+        connection.execute(
+          "CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, data TEXT, time_updated INTEGER)",
+        );
+        const tokens = { input: 3, output: 4, reasoning: 0, cache: { read: 0, write: 0 } };
+        const data = {
+          role: "assistant",
+          providerID: "openai",
+          modelID: "gpt-5",
+          time: { created: at },
+          tokens,
+        };
+        connection
+          .prepare("INSERT INTO message VALUES (?, ?, ?, ?)")
+          .run([id, "s", JSON.stringify(data), at]);
+        connection.close();
+      };
+      const newRecords = async () => (await machine.import()).agents.map(({ new_records }) => new_records);
+      await write("opencode.db", "m1", 1785600010000);
+      assert.deepEqual(await newRecords(), [1]);
+      await write("older", "m2", 1785500000000);
+      renameSync(join(folder, "older"), join(folder, "opencode.db"));
+      assert.deepEqual(await newRecords(), [1]);
     });
   });
 
