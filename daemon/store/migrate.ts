@@ -1,4 +1,5 @@
 import { type SqliteConnection, StoreError } from "../../core/ports/sqlite.ts";
+import { foldColumns } from "./fold-columns.ts";
 import { applicationId, latestSchemaVersion, type Migration, migrations } from "./migrations.ts";
 
 function pragmaNumber(connection: SqliteConnection, name: string): number {
@@ -73,7 +74,8 @@ export function requireLatestSchema(connection: SqliteConnection): void {
 /**
  * Migrates the schema up to `target`. Each step is one transaction that checks its result before it sets `user_version`. A
  * step that fails is rolled back and stops the chain. A process killed in between leaves a complete version. Idempotent,
- * also if two processes migrate at once.
+ * also if two processes migrate at once. Decision: a new database takes all steps in one transaction, because it has no rows to
+ * keep, and each transaction waits for the disk.
  */
 export function migrate(
   connection: SqliteConnection,
@@ -81,33 +83,37 @@ export function migrate(
   chain: readonly Migration[] = migrations,
 ): void {
   checkSchema(connection);
-  for (const step of chain) {
-    if (step.to > target || readSchemaVersion(connection) >= step.to) continue;
-    try {
-      connection.transaction(() => {
-        // Read again under the lock, because another process may have migrated in the meantime.
-        const version = readSchemaVersion(connection);
-        if (version >= step.to) return;
-        if (version !== step.to - 1)
-          throw new StoreError("migration", `no migration leads from ${version} to ${step.to}`);
-        for (const statement of step.statements) connection.execute(statement);
-        verify(connection, [step]);
-        connection.execute(`PRAGMA user_version = ${step.to}`);
-      });
-    } catch (error) {
-      if (error instanceof StoreError && error.reason !== "other" && error.reason !== "constraint")
-        throw error;
-      throw new StoreError(
-        "migration",
-        `the migration to schema version ${step.to} failed and was rolled back`,
-        {
-          cause: error,
-        },
-      );
-    }
+  const steps = chain.filter(({ to }) => to <= target);
+  if (readSchemaVersion(connection) === 0) runSteps(connection, 0, steps);
+  for (const step of steps) {
+    if (readSchemaVersion(connection) < step.to) runSteps(connection, step.to - 1, [step]);
   }
-  verify(
-    connection,
-    chain.filter(({ to }) => to <= target),
-  );
+  verify(connection, steps);
+}
+
+/** Runs steps in one transaction, unless another process has run them in the meantime. */
+function runSteps(connection: SqliteConnection, from: number, steps: readonly Migration[]): void {
+  const last = steps.at(-1);
+  if (last === undefined) return;
+  const statements = steps.flatMap((step) => step.statements);
+  try {
+    connection.transaction(() => {
+      // Read again under the lock.
+      const version = readSchemaVersion(connection);
+      if (version > from) return;
+      if (version < from)
+        throw new StoreError("migration", `no migration leads from ${version} to ${last.to}`);
+      for (const statement of from === 0 ? foldColumns(statements) : statements)
+        connection.execute(statement);
+      verify(connection, steps);
+      connection.execute(`PRAGMA user_version = ${last.to}`);
+    });
+  } catch (error) {
+    if (error instanceof StoreError && error.reason !== "other" && error.reason !== "constraint") throw error;
+    throw new StoreError(
+      "migration",
+      `the migration to schema version ${last.to} failed and was rolled back`,
+      { cause: error },
+    );
+  }
 }
