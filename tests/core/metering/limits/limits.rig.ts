@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import type { LimitReading, StatedLimit } from "../../../../core/metering/limits/stated-limit.ts";
 import { LIMIT_STATUSES, LIMIT_UNITS, MAX_LIMITS } from "../../../../core/metering/limits/stated-limit.ts";
+import { anyCharacter } from "../../any-character.rig.ts";
 
 /** The time of the tests, 2026-08-31 09:20 UTC. */
 export const now = Date.UTC(2026, 7, 31, 9, 20);
@@ -36,7 +37,7 @@ export const reading = (members: Partial<LimitReading> = {}): LimitReading => ({
 
 /** Values that a hostile or changed provider may send. */
 export const hostileValue = fc.oneof(
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: anyCharacter }),
   fc.constantFrom(
     ...["", "-1", "0", "1e-5", "1e999", "NaN", "Infinity", "0x10", " 5", "5 ", "٣", "1,5", "true", "null"],
     ...[

@@ -8,6 +8,7 @@ import {
   readStatedMembers,
   STATED_MEMBERS,
 } from "../../../../core/metering/sessions/stated-members.ts";
+import { anyCharacter } from "../../any-character.rig.ts";
 
 const NOTHING: CallIdentity = {
   sessionId: null,
@@ -387,7 +388,7 @@ describe("readCallIdentity()", () => {
       ...["user-agent", "session_id", "x-codex-turn-metadata", "traceparent", "x-parent-session-id"],
     ];
     const hostile = fc.oneof(
-      fc.string({ maxLength: 200, unit: "binary" }),
+      fc.string({ maxLength: 200, unit: anyCharacter }),
       fc.constantFrom(
         "{",
         "null",
