@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const checkout = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -14,6 +14,14 @@ export const DAEMON_FOLDER = "daemon";
 export function daemonFile(runtime: string): string {
   const folder = bundlesFor(runtime);
   return folder === undefined ? sourceFile("bin.js") : join(folder, DAEMON_FOLDER, "cli/bin.js");
+}
+
+/** Returns the module of a thread of the daemon: a bundle of one file, or undefined for the sources. */
+export function bundledThread(name: "proxy-worker.js"): URL | undefined {
+  const folder = bundlesFor("node");
+  return folder === undefined
+    ? undefined
+    : pathToFileURL(join(folder, DAEMON_FOLDER, "dist/cli/bundle", name));
 }
 
 /**

@@ -16,6 +16,7 @@ import type { CertificatePair } from "../../../core/ports/certificates.ts";
 import type { ProcessFacts } from "../../../core/ports/process-table.ts";
 import { noParentProxies } from "../../../daemon/proxy/parent-proxy.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
+import { type ProxyThread, startProxyThread } from "../../../daemon/proxy/proxy-thread.ts";
 import {
   type ConnectLookup,
   type ProxyEvent,
@@ -24,6 +25,7 @@ import {
   startProxy,
 } from "../../../daemon/proxy/start-proxy.ts";
 import type { TapFrame } from "../../../daemon/proxy/tap-frames.ts";
+import { bundledThread } from "../../end-to-end/program-file.rig.ts";
 
 const dayMs = 86_400_000;
 
@@ -150,6 +152,10 @@ export interface TestProxy extends RunningProxy {
   logged(direction: "request" | "response", connection?: number): Buffer;
 }
 
+/** Starts a thread of a proxy. The sources take twice the CPU time to load, and most tests start a thread. */
+export const startThread = (): ProxyThread =>
+  startProxyThread(undefined, undefined, bundledThread("proxy-worker.js"));
+
 /** Starts a proxy that trusts the test provider. */
 export async function openProxy(
   cleanup: Cleanup,
@@ -202,7 +208,7 @@ export async function openProxy(
         for (const wake of waiting) wake();
       },
     },
-    { restartDelayMs: () => 0, ...(connectLookup !== undefined && { connectLookup }) },
+    { restartDelayMs: () => 0, startThread, ...(connectLookup !== undefined && { connectLookup }) },
   );
   cleanup.add(() => proxy.stop(0));
   return Object.assign(Object.create(proxy) as RunningProxy, {
