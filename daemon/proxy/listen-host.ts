@@ -4,6 +4,12 @@ import { isLoopbackAddress } from "./forbidden-targets.ts";
 /** Thrown if the configured listen host may be reachable from other machines. The daemon then exits with status 1. */
 export class NonLoopbackHostError extends Error {
   override name = "NonLoopbackHostError";
+  /** The address that is not loopback; null if the host has none at all. */
+  readonly address: string | null;
+  constructor(message: string, address: string | null, options?: ErrorOptions) {
+    super(message, options);
+    this.address = address;
+  }
 }
 
 /** The address to listen on. It is resolved once, because a second lookup could return another address. */
@@ -27,15 +33,18 @@ export async function resolveListenHost(
   try {
     addresses = await resolve(host);
   } catch (error) {
-    throw new NonLoopbackHostError(`listen host does not resolve: ${JSON.stringify(host)}`, { cause: error });
+    throw new NonLoopbackHostError(`listen host does not resolve: ${JSON.stringify(host)}`, null, {
+      cause: error,
+    });
   }
   const address = addresses.find((each) => !each.includes(":")) ?? addresses[0];
   if (address === undefined)
-    throw new NonLoopbackHostError(`listen host has no address: ${JSON.stringify(host)}`);
+    throw new NonLoopbackHostError(`listen host has no address: ${JSON.stringify(host)}`, null);
   const outside = addresses.find((each) => !isLoopbackAddress(each));
   if (outside !== undefined && !allowNonLoopback) {
     throw new NonLoopbackHostError(
       `listen host ${JSON.stringify(host)} is not loopback: it resolves to ${outside}`,
+      outside,
     );
   }
   return { address, loopback: outside === undefined };
