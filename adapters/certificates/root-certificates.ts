@@ -35,7 +35,7 @@ export function readExtraRoots(file: string | null): string[] {
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    throw new CertificateStoreError(`extra CA file ${file} can't be read`, { cause: error });
+    throw new CertificateStoreError((error as Error).message, { cause: error });
   }
   return readPemBundle(text, file);
 }

@@ -4,11 +4,14 @@ import { readOpenFilesLimit } from "../../../adapters/process-table/open-files-l
 import type { Registry } from "../../../core/metering/usage/registry.ts";
 import type { Config } from "../../../core/operations/config/config.ts";
 import { MAX_WARM } from "../../../core/operations/warm/warm-machine.ts";
+import { CertificateStoreError } from "../../../core/ports/certificates.ts";
 import { readNoProxy } from "../../../core/values/text/no-proxy.ts";
 import { isLoopbackAddress } from "../../../daemon/proxy/forbidden-targets.ts";
 import { resolveListenHost } from "../../../daemon/proxy/listen-host.ts";
 import { type ParentProxies, resolveParentProxies } from "../../../daemon/proxy/parent-proxy.ts";
 import { defaultProxyLimits, type ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
+import { configFile } from "../../home/config-file.ts";
+import { CommandFailure } from "../../program/exit-codes.ts";
 import { inheritedSocket } from "./inherited-socket.ts";
 import { resolveProxyLogin } from "./proxy-login.ts";
 
@@ -29,18 +32,32 @@ export async function resolveListenAddress(
   return address;
 }
 
-/** Creates the proxy's settings, without an authority, from the configuration and the environment. Adds warnings to `warnings`. */
+/** Reads the certificates in the file of `extra_ca`. Throws a `CommandFailure` if it can't, since calls would fail without them. */
+export function readConfiguredRoots(home: string, { proxy: { extraCa } }: Config): string[] {
+  try {
+    return readExtraRoots(extraCa);
+  } catch (cause) {
+    if (!(cause instanceof CertificateStoreError)) throw cause;
+    throw new CommandFailure(`proxy.extra_ca: ${cause.message}. Fix it in ${configFile(home)}.`);
+  }
+}
+
+/**
+ * Creates the proxy's settings, without an authority and further certificates, from the configuration and the environment. Adds
+ * warnings to `warnings`.
+ */
 export async function createProxySettings(
   home: string,
   config: Config,
   registry: Registry,
   env: Environment,
   warnings: string[],
-): Promise<Omit<ProxyConfig, "authority">> {
+): Promise<Omit<ProxyConfig, "authority" | "roots">> {
   const host = await resolveListenAddress(config.proxy.host, env, warnings);
   const ownPorts = [config.proxy.port, config.api.port].filter((port) => port !== 0);
   const parents = await findParentProxies(config, env, ownPorts);
-  warnings.push(...parents.warnings);
+  const place = config.proxy.parent === null ? "" : ` Fix [proxy] parent in ${configFile(home)}.`;
+  warnings.push(...parents.warnings.map((warning) => `${warning}${place}`));
   const login = await resolveProxyLogin(home, config.proxy, host);
   if (!isLoopbackAddress(host) && login.proxyPassword === null)
     warnings.push(
@@ -54,7 +71,6 @@ export async function createProxySettings(
     providerHosts: registry.hostPatterns,
     plainHosts: registry.plainHostPatterns,
     gatewayRoutes: gatewayRoutesOf(registry),
-    roots: readExtraRoots(config.proxy.extraCa),
     systemRoots: true,
     parentProxies: parents.proxies,
     ...login,

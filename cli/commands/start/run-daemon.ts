@@ -33,7 +33,7 @@ import { createDaemonWarnings } from "./daemon-warnings.ts";
 import { openAuthority } from "./open-authority.ts";
 import { endOrphanedRelay } from "./orphaned-relay.ts";
 import { passwordNotice } from "./proxy-login.ts";
-import { createProxySettings, resolveListenAddress } from "./proxy-settings.ts";
+import { createProxySettings, readConfiguredRoots, resolveListenAddress } from "./proxy-settings.ts";
 import type { Serving } from "./serve-daemon.ts";
 import { describeStartFailure, StartRefusal } from "./start-failure.ts";
 import type { Relay } from "./start-relay.ts";
@@ -117,6 +117,7 @@ async function runWithConfig(
     const warnings = setup.warnings.current;
     const proxy: ProxyConfig = {
       ...(await createProxySettings(home, config, setup.registry, env, warnings)),
+      roots: readConfiguredRoots(home, config),
       authority: await openAuthority(home, env, setup.registry.hosts, warnings),
     };
     opened.earlyProxy = await startProxyBeforeStore(setup, proxy, relay);

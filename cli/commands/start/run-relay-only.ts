@@ -7,7 +7,8 @@ import { type RunningProxy, startProxy } from "../../../daemon/proxy/start-proxy
 import { forgetRelay, readCrash, relayFile, type UnmeteredRelay } from "../../daemon/supervision.ts";
 import { readConfigOrDefaults } from "../../home/read-config.ts";
 import { checkHome } from "../../program/check-home.ts";
-import { createProxySettings } from "./proxy-settings.ts";
+import { CommandFailure } from "../../program/exit-codes.ts";
+import { createProxySettings, readConfiguredRoots } from "./proxy-settings.ts";
 import { describeStartFailure } from "./start-failure.ts";
 import { stopSignal } from "./stop-signal.ts";
 
@@ -40,11 +41,19 @@ export async function startRelayOnly(
   const registry = createRegistry(config.providers, { deployments: config.azureDeployments });
   const warnings: string[] = [];
   const settings = await createProxySettings(home, config, registry, env, warnings);
+  let roots: string[] = [];
+  try {
+    roots = readConfiguredRoots(home, config);
+  } catch (cause) {
+    if (!(cause instanceof CommandFailure)) throw cause;
+    // A tunnel needs none of these certificates.
+    warnings.push(cause.message);
+  }
   for (const warning of problem === null ? warnings : [problem, ...warnings])
     stderr.write(`meter: ${warning}\n`);
   const lost = Promise.withResolvers<void>();
   const proxy = await startProxy(
-    { ...settings, ...withoutInterception },
+    { ...settings, roots, ...withoutInterception },
     {
       frames() {},
       event({ kind }) {

@@ -76,7 +76,7 @@ function readProxy(section: SectionReader): Config["proxy"] {
     port: section.integer("port", DEFAULT_PROXY_PORT, PORT_BOUNDS),
     parent: section.text("parent", null),
     parentFromEnvironment: section.boolean("parent_from_environment", false),
-    extraCa: section.text("extra_ca", null),
+    extraCa: section.text("extra_ca", null) || null,
     password: section.text("password", null),
     requireAuthorization: section.boolean("require_authorization", true),
     sharedTargets: section.texts("shared_targets"),

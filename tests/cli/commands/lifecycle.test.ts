@@ -217,7 +217,7 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
       [
         "the extra authority is not there",
         () => ["[proxy]", "port = 0", 'extra_ca = "/no/such/file.pem"', "[api]", "port = 0"],
-        () => /^meter: .*\/no\/such\/file\.pem/,
+        () => /^meter: proxy\.extra_ca: ENOENT: .*\/no\/such\/file\.pem'\. Fix it in \/.*\/config\.toml\.\n$/,
       ],
     ];
     for (const [name, config, message] of obstacles) {
