@@ -1,12 +1,13 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { homedir, userInfo } from "node:os";
-import { delimiter, join } from "node:path";
+import { userInfo } from "node:os";
+import { delimiter, isAbsolute, join } from "node:path";
 import process from "node:process";
 import type {
   ServiceManager,
   ShellStartFile,
   TrustStore,
 } from "../../core/operations/install/plan-install.ts";
+import { userHome } from "../files/meter-home.ts";
 import type { RunProgram } from "./run-program.ts";
 
 /** What the installer finds on a machine. */
@@ -88,8 +89,9 @@ async function findService(
   if (platform !== "linux" || !tools.has("systemctl")) return null;
   // systemd may be installed without running, as in containers.
   const { code } = await run(["systemctl", "--user", "show-environment"], { timeoutMs: 5_000 });
-  const folder = env.XDG_CONFIG_HOME ?? join(userHome, ".config");
-  return code === 0 ? { kind: "systemd", unitFolder: join(folder, "systemd", "user") } : null;
+  return code === 0
+    ? { kind: "systemd", unitFolder: join(configFolder(userHome, env), "systemd", "user") }
+    : null;
 }
 
 function findNssFolders(userHome: string): string[] {
@@ -133,12 +135,20 @@ function findTrustStores(
   return [...system, ...nss.map((folder) => ({ kind: "nss", folder }) as const)];
 }
 
+/**
+ * Returns the folder of a user's configuration. A variable that is empty or relative counts as not set. Source: XDG Base Directory
+ * Specification 0.8.
+ */
+function configFolder(userHome: string, { XDG_CONFIG_HOME = "" }: MachineOptions["env"]): string {
+  return isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(userHome, ".config");
+}
+
 /** Finds the shells' start files: those that exist, and those of the user's own shell. */
 function findStartFiles(
   userHome: string,
   env: Readonly<Record<string, string | undefined>>,
 ): ShellStartFile[] {
-  const own = (env.SHELL ?? "").split("/").pop() ?? "";
+  const own = (env.SHELL || findLoginShell()).split("/").pop() ?? "";
   const found: ShellStartFile[] = [];
   const add = (path: string, shell: ShellStartFile["shell"], wanted: boolean) => {
     if (wanted || existsSync(path)) found.push({ path, shell });
@@ -148,10 +158,19 @@ function findStartFiles(
   const login = [".bash_profile", ".bash_login", ".profile"].map((name) => join(userHome, name));
   const first = login.find((path) => existsSync(path)) ?? (own === "bash" ? login[2] : undefined);
   if (first !== undefined) found.push({ path: first, shell: "posix" });
-  add(join(env.ZDOTDIR ?? userHome, ".zshrc"), "posix", own === "zsh");
-  const config = env.XDG_CONFIG_HOME ?? join(userHome, ".config");
+  add(join(env.ZDOTDIR || userHome, ".zshrc"), "posix", own === "zsh");
+  const config = configFolder(userHome, env);
   add(join(config, "fish", "config.fish"), "fish", own === "fish" || existsSync(join(config, "fish")));
   return found;
+}
+
+/** Returns the path of this user's login shell, since services and containers often have no `SHELL`; empty if it is not known. */
+function findLoginShell(): string {
+  try {
+    return userInfo().shell ?? "";
+  } catch {
+    return "";
+  }
 }
 
 /** Inspects the machine. Changes nothing. */
@@ -159,21 +178,21 @@ export async function findMachine(options: MachineOptions): Promise<Machine> {
   const { env } = options;
   const platform = options.platform ?? process.platform;
   const uid = options.uid ?? process.getuid?.() ?? null;
-  const userHome = env.HOME || env.USERPROFILE || homedir();
+  const home = env.HOME || env.USERPROFILE || userHome();
   const tools = new Set(TOOLS.filter((name) => findProgram(name, env, platform) !== null));
   const isDebian = (options.administratorFolders ?? ADMINISTRATOR_FOLDERS).some((folder) =>
     existsSync(join(folder, "update-ca-certificates")),
   );
   // This user can't run it, but the output names it for an administrator.
   if (platform === "linux" && uid !== 0 && isDebian) tools.add("update-ca-certificates");
-  const config = env.XDG_CONFIG_HOME ?? join(userHome, ".config");
   return {
     platform,
-    userHome,
+    userHome: home,
     tools,
-    service: await findService(platform, tools, userHome, options),
-    trustStores: findTrustStores(platform, tools, userHome, uid, isDebian),
-    startFiles: platform === "win32" ? [] : findStartFiles(userHome, env),
-    sessionFolder: platform === "linux" && tools.has("systemctl") ? join(config, "environment.d") : null,
+    service: await findService(platform, tools, home, options),
+    trustStores: findTrustStores(platform, tools, home, uid, isDebian),
+    startFiles: platform === "win32" ? [] : findStartFiles(home, env),
+    sessionFolder:
+      platform === "linux" && tools.has("systemctl") ? join(configFolder(home, env), "environment.d") : null,
   };
 }

@@ -73,12 +73,28 @@ export async function install(
     print(
       "The certificate was renewed. Restart programs that are running, because they trust the earlier one.",
     );
-  if (installation.record.apps) print("New shells and sessions are metered. Open ones are not.");
-  else {
-    print("Meter one program: meter run -- <command>");
-    print("Meter everything started from new shells: meter init --apps");
-  }
+  for (const line of describeMetered(installation.record)) print(line);
   return exitCodes.ok;
+}
+
+/** Describes what is metered after an installation, as lines. */
+export function describeMetered({ apps, entries }: Pick<InstallRecord, "apps" | "entries">): string[] {
+  if (!apps)
+    return [
+      "Meter one program: meter run -- <command>",
+      "Meter everything started from new shells: meter init --apps",
+    ];
+  // Windows has no start files: each new process has the variables.
+  if (
+    entries.some(
+      ({ step }) => step.kind === "block" || (step.kind === "variable" && step.scope === "registry"),
+    )
+  )
+    return ["New shells and sessions are metered. Open ones are not."];
+  return [
+    "No start file of a shell was found, so new shells are not metered.",
+    "Name your shell: SHELL=/bin/bash meter init --apps",
+  ];
 }
 
 /** Runs the steps of the plan and returns the daemon that runs then. */
