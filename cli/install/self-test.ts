@@ -6,6 +6,7 @@ import { SELF_TEST_PROJECT } from "../../core/privacy/policy/upload-policy.ts";
 import type { StoredRequest } from "../../daemon/store/port/records.ts";
 import type { Store } from "../../daemon/store/port/store.ts";
 import { withStore } from "../home/open-store.ts";
+import { CommandFailure } from "../program/exit-codes.ts";
 
 /** Default time limit of a self-test, in milliseconds. */
 const TEST_TIMEOUT_MS = 15_000;
@@ -165,12 +166,15 @@ export async function selfTest(target: SelfTestTarget): Promise<SelfTest> {
   } catch (cause) {
     return {
       ok: false,
-      why:
-        cause instanceof ProxyTimeoutError
-          ? cause.message
-          : `The proxy can't be reached: ${(cause as Error).message}.`,
+      why: describeFailedTest(cause as Error),
     };
   }
+}
+
+/** Describes why a test could not be made, in one line. */
+function describeFailedTest(cause: Error): string {
+  if (cause instanceof CommandFailure) return cause.message.replaceAll("\n", " ");
+  return cause instanceof ProxyTimeoutError ? cause.message : `The proxy can't be reached: ${cause.message}.`;
 }
 
 async function tryOnce(target: SelfTestTarget, deadline: Deadline): Promise<SelfTest | "no_provider"> {

@@ -15,6 +15,7 @@ import {
   startMeter,
   waitFor,
 } from "../../end-to-end/meter-process.rig.ts";
+import { createEmptyHome } from "../run-command.rig.ts";
 
 /** A server on Ollama's port; null while another self-test on this machine has it. */
 async function startOllama(): Promise<Server | null> {
@@ -96,5 +97,19 @@ describe("selfTest()", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
       return test.ok && test.how === "refused";
     });
     assert.deepEqual([await meter.rows(), await meter.counted("blocked")], [[], 0]);
+  });
+
+  it("says in one line that the database can't be read, and not that the proxy can't be reached", async () => {
+    const { home, remove } = createEmptyHome();
+    try {
+      const test = await selfTest({ home, proxyPort: meter.proxyPort, proxyPassword: null });
+      assert.ok(!test.ok);
+      assert.match(
+        test.why,
+        /^Nothing has been metered yet: there is no database in .*\. Start metering: meter start$/,
+      );
+    } finally {
+      remove();
+    }
   });
 });
