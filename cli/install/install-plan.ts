@@ -126,8 +126,8 @@ function appVariables(
 }
 
 /** Returns the name of an installation, unique per home of a user: `meter` for the default home. */
-export function installName(home: string, userHome: string): string {
-  const isDefault = home === join(userHome, ".meter");
+export function installName(home: string, userHome: string | null): string {
+  const isDefault = userHome !== null && home === join(userHome, ".meter");
   return isDefault ? "meter" : `meter-${sha256Hex(home).slice(0, 6)}`;
 }
 

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
-import { homedir } from "node:os";
 import process from "node:process";
+import { findUserHome } from "../../adapters/files/meter-home.ts";
 import type { LogAgent } from "../../core/metering/agent-logs/log-entry.ts";
 import {
   type LogLocation,
@@ -15,15 +15,20 @@ import type { CommandContext } from "../program/command-context.ts";
 import { confirm } from "../program/confirm.ts";
 
 /** Returns the folders in which agents write logs. */
-export const findLogLocations = (env: CommandContext["env"]): LogLocation[] => logLocations(placesOf(env));
+export function findLogLocations(env: CommandContext["env"]): LogLocation[] {
+  const places = placesOf(env);
+  return places === null ? [] : logLocations(places);
+}
 
 /** Returns the folders in which agents write reports of their own usage. */
-export const findReportLocations = (env: CommandContext["env"]): ReportLocation[] =>
-  reportLocations(placesOf(env));
+export function findReportLocations(env: CommandContext["env"]): ReportLocation[] {
+  const places = placesOf(env);
+  return places === null ? [] : reportLocations(places);
+}
 
-function placesOf(env: CommandContext["env"]): LogPlaces {
-  const home = (process.platform === "win32" ? env.USERPROFILE : env.HOME) ?? homedir();
-  return { env, home, platform: process.platform };
+function placesOf(env: CommandContext["env"]): LogPlaces | null {
+  const home = (process.platform === "win32" ? env.USERPROFILE : env.HOME) ?? findUserHome();
+  return home === null ? null : { env, home, platform: process.platform };
 }
 
 /** The agents as their makers write them. */

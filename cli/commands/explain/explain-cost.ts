@@ -1,4 +1,4 @@
-import { homedir } from "node:os";
+import { findUserHome } from "../../../adapters/files/meter-home.ts";
 import { formatOrigins, originsOfNamesakes } from "../../../core/metering/attribution/list-origins.ts";
 import { explainRequest } from "../../../core/pricing/explain-request.ts";
 import { fixOfExplanation } from "../../../core/pricing/price-fix.ts";
@@ -40,7 +40,7 @@ export async function explainCost(context: CommandContext, options: ExplainCostO
           explanation,
           context.width,
           fixOfExplanation(explanation, lastPull, Date.now()),
-          places.length === 0 ? null : formatOrigins(places, homedir()),
+          places.length === 0 ? null : formatOrigins(places, findUserHome()),
         ),
       );
     }

@@ -1,4 +1,4 @@
-import { homedir } from "node:os";
+import { findUserHome } from "../../../adapters/files/meter-home.ts";
 import { formatOrigins, originsByProject } from "../../../core/metering/attribution/list-origins.ts";
 import { NO_COST, shownParts, splitJson } from "../../../core/pricing/cost-split.ts";
 import { formatCount } from "../../../core/values/text/format-count.ts";
@@ -64,7 +64,7 @@ export async function listProjects(context: CommandContext, options: ListProject
           ),
           formatCount(unpriced),
           body_capture === true ? "captured" : "–",
-          formatOrigins(origins.get(project) ?? [], homedir()),
+          formatOrigins(origins.get(project) ?? [], findUserHome()),
         ]),
         context.width,
       ),

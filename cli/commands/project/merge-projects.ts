@@ -1,4 +1,4 @@
-import { homedir } from "node:os";
+import { findUserHome } from "../../../adapters/files/meter-home.ts";
 import { formatOrigin, originsByProject } from "../../../core/metering/attribution/list-origins.ts";
 import { followMerges } from "../../../core/metering/attribution/project-origin.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
@@ -41,7 +41,7 @@ export async function mergeProjects(context: CommandContext, options: MergeProje
     if (moved.synced > 0) context.print(describeSynced(moved.synced));
     if (places.length > 0) {
       context.print(`Future requests from here ${dryRun ? "would belong" : "belong"} to ${toProject} too:`);
-      for (const place of places) context.printAsIs(`  ${formatOrigin(place, homedir())}`);
+      for (const place of places) context.printAsIs(`  ${formatOrigin(place, findUserHome())}`);
     }
     if (!dryRun) context.print("Undo: meter project reassign --undo");
   });

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { basename, join } from "node:path";
+import { findUserHome } from "../../../adapters/files/meter-home.ts";
 import { writeFileIfChanged } from "../../../adapters/files/write-file-atomic.ts";
 import { writeNodePreload } from "../../install/node-preload.ts";
 import type { CommandContext } from "../../program/command-context.ts";
@@ -38,7 +38,8 @@ export function clientVariables(
 function wgetVariables(home: string, env: Environment, bundleFile: string): Record<string, string> {
   const path = join(home, "wgetrc");
   writeFileIfChanged(path, `ca_certificate = ${bundleFile}\n`, { mode: 0o600 });
-  const own = env.WGETRC ?? join(env.HOME ?? homedir(), ".wgetrc");
+  const userHome = env.HOME ?? findUserHome();
+  const own = env.WGETRC ?? (userHome === null ? null : join(userHome, ".wgetrc"));
   // Below another `meter run`, the variable is set already.
-  return { WGETRC: path, ...(own !== path && existsSync(own) && { SYSTEM_WGETRC: own }) };
+  return { WGETRC: path, ...(own !== null && own !== path && existsSync(own) && { SYSTEM_WGETRC: own }) };
 }

@@ -2,9 +2,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { homedir, hostname } from "node:os";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { findUserHome } from "../../../adapters/files/meter-home.ts";
 import { createProgramRunner } from "../../../adapters/installer/run-program.ts";
 import { createCallerLookup } from "../../../adapters/process-table/caller-lookup.ts";
 import { SELF_TEST_PROJECT } from "../../../core/privacy/policy/upload-policy.ts";
@@ -143,7 +144,7 @@ export function firstLine(cause: unknown, home: string): string {
   const text = cause instanceof Error ? cause.message : String(cause);
   const own = [
     [home, "<home>"],
-    [homedir(), "~"],
+    [findUserHome() ?? "", "~"],
     [hostname(), "<host>"],
   ] as const;
   return own

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { findUserHome } from "../../../adapters/files/meter-home.ts";
 import { readInstallRecord, writeInstallRecord } from "../../../adapters/installer/install-record.ts";
 import { createProgramRunner, type RunProgram } from "../../../adapters/installer/run-program.ts";
 import { undoEntries } from "../../../adapters/installer/undo-entries.ts";
@@ -90,7 +90,10 @@ function deleteFiles(
 ): void {
   const { home } = context;
   // Compared before the authority's file is deleted.
-  const trusted = trustedByHand(record?.name ?? installName(home, homedir()), authorityFiles(home).caFile);
+  const trusted = trustedByHand(
+    record?.name ?? installName(home, findUserHome()),
+    authorityFiles(home).caFile,
+  );
   deleteFromHome(home, { purge, logs });
   const { deleted: undeleted, kept } = listHome(home, { purge, logs });
   for (const name of undeleted) context.print(`${join(home, name)} could not be deleted.`);

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import process from "node:process";
 import { describe, it } from "node:test";
-import { meterHome } from "../../../adapters/files/meter-home.ts";
+import { findUserHome, meterHome } from "../../../adapters/files/meter-home.ts";
+import { findLogLocations } from "../../../cli/records/offer-import.ts";
 
 describe("meterHome()", () => {
   const cases: readonly [home: string | undefined, path: string][] = [
@@ -14,4 +16,39 @@ describe("meterHome()", () => {
   for (const [home, path] of cases) {
     it(`returns ${path} for METER_HOME=${home}`, () => assert.equal(meterHome({ METER_HOME: home }), path));
   }
+});
+
+/** A user id that no system has. */
+const NO_USER = 3_999_999_999;
+
+describe("a user without a home folder", {
+  skip: process.getuid?.() === 0 ? false : "only root can become another user",
+}, () => {
+  /** Runs the work as a user whom neither the environment nor the system gives a home folder. */
+  function asNobody<Result>(work: () => Result): Result {
+    const { HOME } = process.env;
+    delete process.env.HOME;
+    process.seteuid?.(NO_USER);
+    try {
+      return work();
+    } finally {
+      process.seteuid?.(0);
+      if (HOME !== undefined) process.env.HOME = HOME;
+    }
+  }
+
+  it("has no home folder, and no logs in it", () => {
+    assert.equal(asNobody(findUserHome), null);
+    assert.deepEqual(
+      asNobody(() => findLogLocations({})),
+      [],
+    );
+  });
+
+  it("is told to set METER_HOME", () => {
+    assert.throws(
+      () => asNobody(() => meterHome({})),
+      /^Error: This user has no home folder\. Set METER_HOME to a folder for the meter's data\.$/,
+    );
+  });
 });
