@@ -51,20 +51,29 @@ async function readChecked(file: FileHandle, rules: SmallFileRules): Promise<Sma
     if ((stat.mode & 0o077) !== 0) return { ok: false, reason: "open_to_others" };
     if (stat.nlink > 1) return { ok: false, reason: "hard_linked" };
   }
-  // Reads one byte more than allowed, because a file may grow, and some files in `/proc` report no size.
-  const bytes = Buffer.alloc(rules.maxBytes + 1);
-  let length = 0;
-  while (length < bytes.length) {
-    const { bytesRead } = await file.read(bytes, length, bytes.length - length, null);
-    if (bytesRead === 0) break;
-    length += bytesRead;
-  }
-  if (length > rules.maxBytes) return { ok: false, reason: "too_large" };
+  const bytes = await readUpTo(file, stat.size, rules.maxBytes);
+  if (bytes === null) return { ok: false, reason: "too_large" };
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length));
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     return text.includes("\0") ? { ok: false, reason: "not_text" } : { ok: true, text };
   } catch {
     return { ok: false, reason: "not_text" };
+  }
+}
+
+/** The first size of the buffer of a file that states no size, in bytes. */
+const FIRST_BYTES = 4_096;
+
+/** Reads a file to its end; null if it has more than `maxBytes`. Its size is a hint: a file may grow, and some in `/proc` state none. */
+async function readUpTo(file: FileHandle, size: number, maxBytes: number): Promise<Buffer | null> {
+  let bytes = Buffer.alloc(Math.min(Math.max(size, FIRST_BYTES), maxBytes) + 1);
+  let length = 0;
+  for (;;) {
+    const { bytesRead } = await file.read(bytes, length, bytes.length - length, null);
+    if (bytesRead === 0) return bytes.subarray(0, length);
+    length += bytesRead;
+    if (length > maxBytes) return null;
+    if (length === bytes.length) bytes = Buffer.concat([bytes], Math.min(2 * length, maxBytes + 1));
   }
 }
 

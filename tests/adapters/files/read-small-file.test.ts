@@ -33,7 +33,20 @@ describe("readSmallFile()", () => {
     const path = write("text", "naïve");
     assert.deepEqual(await readSmallFile(path, { maxBytes: 6 }), { ok: true, text: "naïve" });
     assert.deepEqual(await readSmallFile(path, { maxBytes: 5 }), { ok: false, reason: "too_large" });
+    const long = "x".repeat(10_000);
+    for (const maxBytes of [10_000, 10_001, 2 ** 60])
+      assert.deepEqual(await readSmallFile(write("long", long), { maxBytes }), { ok: true, text: long });
+    assert.equal((await readSmallFile(write("long", long), { maxBytes: 9_999 })).ok, false);
     assert.deepEqual(await readSmallFile(write("empty", ""), { maxBytes: 0 }), { ok: true, text: "" });
+  });
+
+  it("reads a file that states no size", {
+    skip: process.platform !== "linux" && "only Linux has /proc",
+  }, async () => {
+    const path = "/proc/self/smaps";
+    const read = await readSmallFile(path, { maxBytes: 2 ** 24 });
+    assert.equal(read.ok && read.text.length > 10_000 && read.text.endsWith("\n"), true);
+    assert.deepEqual(await readSmallFile(path, { maxBytes: 6_000 }), { ok: false, reason: "too_large" });
   });
 
   it("rejects invalid UTF-8", async () => {
