@@ -22,6 +22,12 @@ function readObject(text: string): Record<string, unknown> | null {
   }
 }
 
+/** Whether the text is this JSON object. An empty one may also be a text of blanks, as before `insertMember()`. */
+function holds(text: string, object: object): boolean {
+  const found = text.trim() === "" ? {} : readObject(text);
+  return JSON.stringify(found) === JSON.stringify(object);
+}
+
 const isSameJson = (one: unknown, text: string): boolean =>
   JSON.stringify(one) === JSON.stringify(JSON.parse(text));
 
@@ -62,9 +68,10 @@ export function removeMember(text: string, member: JsonMember, inserted: string)
   if (!hasMember(text, member)) return { ok: false, reason: "other_value" };
   // The user's own.
   if (inserted === "") return { ok: true, text, inserted };
-  const at = text.indexOf(inserted);
-  if (at !== -1) return { ok: true, text: text.slice(0, at) + text.slice(at + inserted.length), inserted };
   delete object[member.name];
+  const at = text.indexOf(inserted);
+  const rest = at === -1 ? null : text.slice(0, at) + text.slice(at + inserted.length);
+  if (rest !== null && holds(rest, object)) return { ok: true, text: rest, inserted };
   const end = text.endsWith("\n") ? "\n" : "";
   return { ok: true, text: JSON.stringify(object, null, 2) + end, inserted };
 }

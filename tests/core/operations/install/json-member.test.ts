@@ -56,6 +56,23 @@ describe("removeMember()", () => {
     assert.deepEqual(undone.ok && undone.text, '{"a":2,"b":3}');
   });
 
+  it("leaves valid JSON, however members were added around the member", () => {
+    const alone = insertMember("{}", member);
+    assert.ok(alone.ok);
+    // A comma at the start of a line, and a copy of the inserted text in a member before it.
+    const added = alone.text.replace(/\n\}$/, '\n, "b": 1}');
+    const first = insertMember('{"a": 1}', member);
+    assert.ok(first.ok);
+    const nested = `{"c": {${first.inserted} "d": 1},${first.text.slice(1)}`;
+    for (const [text, { inserted }, expected] of [
+      [added, alone, { b: 1 }],
+      [nested, first, { c: { statusLine: JSON.parse(member.value), d: 1 }, a: 1 }],
+    ] as const) {
+      const undone = removeMember(text, member, inserted);
+      assert.deepEqual(undone.ok && JSON.parse(undone.text), expected);
+    }
+  });
+
   it("removes the member from a file that another program has formatted", () => {
     const formatted = `{\n  "a": 1,\n  "statusLine": {\n    "type": "command",\n    "command": "meter statusline"\n  }\n}`;
     for (const end of ["", "\n"]) {
