@@ -158,6 +158,9 @@ export function describeStep(step: InstallStep): string {
   }
 }
 
+/** Replaces the user name and password of a proxy's address. */
+const hideLogin = (address: string) => address.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/i, "$1…@");
+
 /** Describes in one line how a step is undone; null if there is nothing to undo. */
 export function describeUndo({ step, before }: InstallEntry): string | null {
   switch (step.kind) {
@@ -168,7 +171,9 @@ export function describeUndo({ step, before }: InstallEntry): string | null {
     case "member":
       return before.inserted === "" ? null : `remove ${step.name} from ${step.path}`;
     case "variable":
-      return before.value === undefined ? `unset ${step.name}` : `restore ${step.name} to ${before.value}`;
+      return before.value === undefined
+        ? `unset ${step.name}`
+        : `restore ${step.name} to ${hideLogin(before.value)}`;
     case "commands":
       return step.undo.length === 0 ? null : formatCommands(step.undo);
   }

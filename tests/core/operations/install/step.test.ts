@@ -32,6 +32,17 @@ const member: InstallStep = { kind: "member", path: "/h/s.json", name: "statusLi
 const block: InstallStep = { kind: "block", path: "/h/.bashrc", lines: ["one"] };
 
 describe("describeStep(), describeUndo() and stepKey() of a step", () => {
+  it("name an earlier proxy without its login", () => {
+    for (const [value, shown] of [
+      ["http://ann:s3cret@corp.example:3128", "http://…@corp.example:3128"],
+      ["ann:s3/cret@corp.example:3128", "…@corp.example:3128"],
+    ] as const)
+      assert.equal(
+        describeUndo({ step: variable("registry"), before: { existed: true, value }, state: "done" }),
+        `restore HTTPS_PROXY to ${shown}`,
+      );
+  });
+
   it("name a member of a JSON file, unless the user had it before", () => {
     assert.equal(stepKey(member), "member:/h/s.json:statusLine");
     assert.equal(describeStep(member), "set statusLine in /h/s.json");
