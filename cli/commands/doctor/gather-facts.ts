@@ -149,7 +149,13 @@ async function findSubject(home: string, env: Environment): Promise<Subject> {
     configWarnings: warnings,
     configProblem: problem,
     status: running === null ? null : await requestStatus(home, running),
-    shell: gatherShellFacts(env, home, proxyPort, hosts, authority.certificatePem),
+    shell: gatherShellFacts(
+      env,
+      home,
+      { proxyPort, password: config.proxy.password },
+      hosts,
+      authority.certificatePem,
+    ),
     run: (words, options) => run(words, { timeoutMs: PROGRAM_TIMEOUT_MS, ...options }),
   };
 }

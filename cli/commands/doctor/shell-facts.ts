@@ -13,7 +13,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function gatherShellFacts(
   env: Environment,
   home: string,
-  proxyPort: number,
+  { proxyPort, password }: { readonly proxyPort: number; readonly password: string | null },
   hosts: readonly string[],
   caPem: string | null,
 ): DoctorFacts["shell"] {
@@ -33,6 +33,8 @@ export function gatherShellFacts(
   return {
     proxy,
     variablesFile: existsSync(variablesFile) ? variablesFile : null,
+    lacksPassword:
+      proxy === "meter" && password !== null && !named.includes(`:${encodeURIComponent(password)}@`),
     exemptHosts: proxy === "meter" ? listExemptHosts(readNoProxy(env), hosts) : [],
     badTrustVariables:
       proxy === "meter"

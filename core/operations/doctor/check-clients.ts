@@ -45,6 +45,14 @@ export function checkShell({ shell, install, daemon }: DoctorFacts): Finding[] {
         `NO_PROXY excludes these hosts from the meter: ${shell.exemptHosts.join(", ")}. Remove them where NO_PROXY is set.`,
       ),
     );
+  if (shell.lacksPassword)
+    findings.push(
+      inconsistent(
+        "shell",
+        "The proxy variables of this shell lack the password in config.toml, so all calls through the proxy fail with 407.",
+        { fixCommand: `meter init${install.apps ? " --yes" : " --apps"}` },
+      ),
+    );
   for (const name of shell.badTrustVariables)
     findings.push(
       inconsistent("shell", `${name} names a file that is missing or lacks the meter's authority.`, {

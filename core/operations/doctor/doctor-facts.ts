@@ -121,6 +121,8 @@ export interface DoctorFacts {
     readonly exemptHosts: readonly string[];
     /** Variables that name a certificate file which is missing or lacks the authority. */
     readonly badTrustVariables: readonly string[];
+    /** Whether the proxy variable lacks the password that the proxy demands, so that calls fail. */
+    readonly lacksPassword: boolean;
     /** The variables file that `init --apps` wrote for this kind of shell; null if there is none. */
     readonly variablesFile: string | null;
   };

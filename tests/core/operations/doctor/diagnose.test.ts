@@ -47,7 +47,13 @@ const well: DoctorFacts = {
     ...{ keyOpenToOthers: false, systemTrusts: true, trustRecorded: true, trustCommand: "meter init" },
     ...{ replacedBy: "init", unpermittedHosts: [] },
   },
-  shell: { proxy: "meter", exemptHosts: [], badTrustVariables: [], variablesFile: "/home/u/.meter/env.sh" },
+  shell: {
+    proxy: "meter",
+    exemptHosts: [],
+    badTrustVariables: [],
+    lacksPassword: false,
+    variablesFile: "/home/u/.meter/env.sh",
+  },
   clients: [{ name: "curl", version: "8", outcome: "metered", why: null }],
   bypassing: [],
   unmetered: [],
@@ -542,6 +548,13 @@ describe("diagnose()", () => {
       "INCONSISTENT",
       /NO_PROXY excludes these hosts from the meter: api\.openai\.com/,
       null,
+    ],
+    [
+      "a shell without the proxy's password",
+      { shell: { lacksPassword: true } },
+      "INCONSISTENT",
+      /lack the password in config\.toml, so all calls through the proxy fail with 407/,
+      "meter init --yes",
     ],
     [
       "a lost bundle",
