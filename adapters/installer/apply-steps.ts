@@ -107,7 +107,7 @@ function readMemberBefore(step: MemberStep, earlier: PlannedStep["earlier"]): Be
 async function applyStep(run: RunProgram, { step, earlier, how }: PlannedStep): Promise<void> {
   switch (step.kind) {
     case "file":
-      writeBytes(step.path, asBytes(step.text), step.mode);
+      writeBytes(step.path, asBytes(step.text), step.mode, { restrict: true });
       return;
     case "block": {
       const edit = insertBlock(readBytes(step.path) ?? "", step.lines.map(asBytes));

@@ -27,17 +27,17 @@ export const asBytes = (text: string): string => Buffer.from(text, "utf8").toStr
 
 /**
  * Replaces a file's contents and creates its folders. Keeps symbolic links (start files often point into a repository), and
- * the mode and owner of an existing file, since root may write another user's file. Throws for a dangling link, since
- * replacing it would lose its target.
+ * the mode and owner of an existing file, since root may write another user's file; with `restrict`, the file also loses all permissions
+ * that are not in `mode`. Throws for a dangling link, since replacing it would lose its target.
  */
-export function writeBytes(path: string, bytes: string, mode: number): void {
+export function writeBytes(path: string, bytes: string, mode: number, { restrict = false } = {}): void {
   mkdirSync(dirname(path), { recursive: true });
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isSymbolicLink() && !existsSync(path))
     throw new Error(`${path} is a link to a file that does not exist`);
   const target = found === undefined ? path : realpathSync(path);
   const before = statSync(target, { throwIfNoEntry: false });
-  const kept = before === undefined ? mode : before.mode & 0o7777;
+  const kept = before === undefined ? mode : before.mode & (restrict ? mode : 0o7777);
   writeFileAtomic(target, Buffer.from(bytes, "latin1"), { mode: kept });
   const after = statSync(target);
   if (before !== undefined && (before.uid !== after.uid || before.gid !== after.gid)) {

@@ -95,11 +95,14 @@ function daemonEnvironment(
 
 const isBelow = (path: string, folder: string) => resolve(path).startsWith(resolve(folder) + sep);
 
+/** A user name of the proxy that names no project, since its slug is empty. Some clients send no password without a user name. */
+const USER_WITHOUT_PROJECT = "-";
+
 /** Returns the variables that make programs use the proxy, without those specific to one `meter run`. */
 function appVariables(
   env: Environment,
   home: string,
-  proxy: { readonly host: string; readonly port: number },
+  proxy: { readonly host: string; readonly port: number; readonly password: string | null },
   trustedFiles: readonly string[],
   write: boolean,
 ): Record<string, string> {
@@ -115,6 +118,9 @@ function appVariables(
     {
       proxyHost: reachableHost(proxy.host),
       proxyPort: proxy.port,
+      ...(proxy.password !== null && {
+        login: { user: USER_WITHOUT_PROJECT, password: encodeURIComponent(proxy.password) },
+      }),
       caFile,
       bundleFile: bundleFor(caFolder, caFile, trustedFiles, { write }),
       project: null,
@@ -154,6 +160,7 @@ export async function makeInstallPlan(
   const trustedFiles = findTrustedFiles(env, caFolder, earlier?.trusted_files ?? []);
   const environment = daemonEnvironment(env, caFolder, config.proxy.port, earlier?.daemon_environment ?? {});
   const proxy = proxyAddress(config);
+  const { password } = config.proxy;
   const facts: InstallFacts = {
     program: programFacts(home, environment),
     name: earlier?.name ?? installName(home, machine.userHome),
@@ -163,7 +170,8 @@ export async function makeInstallPlan(
     trustStores: machine.trustStores,
     apps: apps
       ? {
-          variables: appVariables(env, home, proxy, trustedFiles, options.create),
+          variables: appVariables(env, home, { ...proxy, password }, trustedFiles, options.create),
+          hasPassword: password !== null,
           startFiles: machine.startFiles,
           sessionFolder: machine.sessionFolder,
         }

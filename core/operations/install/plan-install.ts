@@ -53,6 +53,8 @@ export interface InstallFacts {
   /** The programs and sessions to configure; null without `--apps`. */
   readonly apps: {
     readonly variables: Readonly<Record<string, string>>;
+    /** Whether the variables contain the proxy's password, so that only this user may read their files. */
+    readonly hasPassword: boolean;
     readonly startFiles: readonly ShellStartFile[];
     /** The folder of environment.d(5), if systemd manages the sessions. */
     readonly sessionFolder: string | null;
@@ -221,6 +223,7 @@ function taskSchedulerSteps({ program, name }: InstallFacts, user: string): Inst
 function appSteps({ program, name, service, apps }: InstallFacts): InstallStep[] {
   if (apps === null) return [];
   const { variables, startFiles, sessionFolder } = apps;
+  const mode = apps.hasPassword ? 0o600 : 0o644;
   const files = {
     posix: below(program.meterHome, "env.sh"),
     fish: below(program.meterHome, "env.fish"),
@@ -229,9 +232,9 @@ function appSteps({ program, name, service, apps }: InstallFacts): InstallStep[]
   const shells = new Set(startFiles.map(({ shell }) => shell));
   const steps: InstallStep[] = [];
   if (shells.has("posix"))
-    steps.push({ kind: "file", path: files.posix, text: shellFile(variables, stateFile), mode: 0o644 });
+    steps.push({ kind: "file", path: files.posix, text: shellFile(variables, stateFile), mode });
   if (shells.has("fish"))
-    steps.push({ kind: "file", path: files.fish, text: fishFile(variables, stateFile), mode: 0o644 });
+    steps.push({ kind: "file", path: files.fish, text: fishFile(variables, stateFile), mode });
   for (const { path, shell } of startFiles) {
     const lines = shell === "fish" ? fishBlock(files.fish) : shellBlock(files.posix);
     steps.push({ kind: "block", path, lines });
@@ -241,7 +244,7 @@ function appSteps({ program, name, service, apps }: InstallFacts): InstallStep[]
       kind: "file",
       path: below(sessionFolder, `60-${name}.conf`),
       text: sessionFile(variables),
-      mode: 0o644,
+      mode,
     });
   const scope =
     service?.kind === "launchd" ? "launchd" : service?.kind === "task_scheduler" ? "registry" : null;

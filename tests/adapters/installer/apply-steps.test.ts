@@ -54,6 +54,14 @@ const stepsIn = (folder: string): InstallStep[] => [
 ];
 
 describe("applySteps() and undoEntries()", () => {
+  it("take permissions from a file of an earlier run whose new text is private", () =>
+    inFolder(async (folder) => {
+      const file = { kind: "file", path: join(folder, "env.sh"), text: "a", mode: 0o644 } as const;
+      const { record } = await take([file]);
+      await take([{ ...file, text: "a password", mode: 0o600 }], record);
+      assert.deepEqual(snapshot(folder), { "env.sh": "600 a password" });
+    }));
+
   it("restore every byte, in the reverse order", () =>
     inFolder(async (folder) => {
       writeFileSync(join(folder, ".rc"), Buffer.from([0x61, 0xe9, 0xff]));

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import { openCertificateAuthority } from "../../../adapters/certificates/certificate-authority.ts";
 import { type InstallPlan, makeInstallPlan } from "../../../cli/install/install-plan.ts";
 import type { InstallRecord } from "../../../core/operations/install/step.ts";
+import { normaliseSlug } from "../../../core/values/slug/normalise-slug.ts";
 
 const record: InstallRecord = {
   format: 1,
@@ -45,6 +46,25 @@ describe("makeInstallPlan()", { skip: process.platform !== "linux" && "a Linux m
       async () => ({ code: 1, isTimedOut: false, stdout: "", stderr: "" }),
       async () => listed,
     );
+  it("gives programs the proxy's password, with a user name that names no project", async () => {
+    writeFileSync(join(home, "config.toml"), '[proxy]\nport = 18081\npassword = "a b\'c@d"\n');
+    const { steps } = await makeInstallPlan(
+      home,
+      { HOME: home, PATH: join(home, "bin"), SHELL: "/bin/bash" },
+      { apps: true, create: true },
+      null,
+      async () => ({ code: 1, isTimedOut: false, stdout: "", stderr: "" }),
+      async () => null,
+    );
+    const files = steps.flatMap(({ step }) =>
+      step.kind === "file" && step.path.endsWith("env.sh") ? [step] : [],
+    );
+    assert.equal(files.length, 1);
+    assert.match(files[0]?.text ?? "", /HTTPS_PROXY 'http:\/\/-:a%20b'\\''c%40d@127\.0\.0\.1:18081'/);
+    assert.equal(files[0]?.mode, 0o600);
+    assert.equal(normaliseSlug("-"), "");
+  });
+
   it("sets the status line of Claude Code if asked to, and again if an earlier run did", async () => {
     const planned = (env: Record<string, string>, earlier: InstallRecord | null, statusline: boolean) =>
       makeInstallPlan(

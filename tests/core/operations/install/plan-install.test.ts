@@ -16,6 +16,7 @@ const entryOf = (step: InstallStep): InstallEntry => ({ step, before: { existed:
 const keys = (steps: readonly InstallStep[]) => steps.map(stepKey);
 const apps = {
   variables: { HTTPS_PROXY: "http://127.0.0.1:8081" },
+  hasPassword: false,
   startFiles: [
     { path: "/home/u/.bashrc", shell: "posix" },
     { path: "/home/u/.config/fish/config.fish", shell: "fish" },
@@ -79,6 +80,15 @@ describe("planInstall()", () => {
     const there = steps.flatMap((step) => (step.kind === "commands" ? step.do : []));
     const back = steps.toReversed().map((step) => (step.kind === "commands" ? step.undo.length : step.kind));
     assert.deepEqual([there, back], [[{ words: ["collect"] }], [0, "file", 1]]);
+  });
+
+  it("writes files that contain the proxy's password for this user alone", () => {
+    const modes = (hasPassword: boolean) =>
+      planInstall(linuxFacts({ service: null, trustStores: [], apps: { ...apps, hasPassword } })).flatMap(
+        (step) => (step.kind === "file" ? [step.mode] : []),
+      );
+    assert.deepEqual(modes(true), [0o600, 0o600, 0o600]);
+    assert.deepEqual(modes(false), [0o644, 0o644, 0o644]);
   });
 
   it("reserves no socket for port 0", () => {

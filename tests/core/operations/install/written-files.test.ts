@@ -177,6 +177,7 @@ describe("start files of shells", () => {
         service: null,
         apps: {
           variables,
+          hasPassword: false,
           startFiles: [{ path: join(home, "rc"), shell: shell === "fish" ? "fish" : "posix" }],
           sessionFolder: null,
         },
