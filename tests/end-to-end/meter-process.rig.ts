@@ -17,6 +17,7 @@ import { openStore } from "../../daemon/store/open-store.ts";
 import type { StoredRequest } from "../../daemon/store/port/records.ts";
 import type { Store } from "../../daemon/store/port/store.ts";
 import { findProgram } from "../../tools/packages.ts";
+import { runWords } from "../cli/run-command.rig.ts";
 import { daemonFile, PROGRAMS_VARIABLE, programFile, sourceFile } from "./program-file.rig.ts";
 
 /** Whole processes are started here, on Node: its own proxy variables and `process.execPath` are what they run on. */
@@ -118,13 +119,30 @@ function finished(child: ChildProcess): Promise<Finished> {
   });
 }
 
-/** Runs one command of the meter on a home. */
+/** Runs one command of the meter on a home, in a process. */
 export function runMeter(
   home: string,
   words: readonly string[],
   options: RunOptions = {},
 ): Promise<Finished> {
   return runProgram([...meterWords, ...words], { ...options, env: { METER_HOME: home, ...options.env } });
+}
+
+/** The commands that start programs: `meter run` gives its program the streams of its own process. */
+const STARTING: readonly (string | undefined)[] = ["init", "run", "start"];
+
+/**
+ * Runs one command of the meter on a home as `runMeter` does, but in this process if the command can: loading the program takes longer than
+ * most commands.
+ */
+export async function runCommand(
+  home: string,
+  words: readonly string[],
+  options: RunOptions = {},
+): Promise<Finished> {
+  if (meterRuntime !== "node" || options.cwd !== undefined || STARTING.includes(words[0]))
+    return await runMeter(home, words, options);
+  return await runWords(home, words, plainEnvironment(options.env));
 }
 
 /** Returns a text that changes with almost every write to a home's database. */
@@ -157,6 +175,7 @@ export interface MeterProcess {
   readonly pid: number;
   /** The certificate of the installation's own authority, PEM. Empty if its file was deleted. */
   readonly caPem: string;
+  /** `runCommand()` on its home. */
   run(words: readonly string[], options?: RunOptions): Promise<Finished>;
   /** All stored requests in the order in which they were stored. */
   rows(): Promise<StoredRequest[]>;
@@ -255,7 +274,7 @@ export async function startMeter(
     apiPort: running.api_port,
     pid: running.pid,
     caPem: existsSync(caFile) ? readFileSync(caFile, "utf8") : "",
-    run: (words, how) => runMeter(home, words, how),
+    run: (words, how) => runCommand(home, words, how),
     rows,
     async waitForRows(count) {
       let seen = "";

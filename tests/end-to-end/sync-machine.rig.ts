@@ -7,7 +7,6 @@ import { requestDaemon } from "../../cli/daemon/loopback-client.ts";
 import type { ConnectStatus } from "../../core/wire/loopback.ts";
 import { FRESH_MS } from "../../daemon/capture/project-settings.ts";
 import type { CloudSnapshot, SyncNowResult } from "../../daemon/cloud/results.ts";
-import { runWords } from "../cli/run-command.rig.ts";
 import {
   createParentProxy,
   createProviderSimulation,
@@ -19,8 +18,6 @@ import {
   createHome,
   type Finished,
   type MeterProcess,
-  meterRuntime,
-  plainEnvironment,
   removeHome,
   simulationConfig,
   startMeter,
@@ -64,8 +61,7 @@ export async function startSyncMachine(config: readonly string[] = []): Promise<
     assert.equal(status, 200, `${path}: ${body}`);
     return body;
   }
-  const attempt: SyncMachine["attempt"] = (...words) =>
-    meterRuntime === "node" ? runWords(home, words, plainEnvironment()) : meter.run(words);
+  const attempt: SyncMachine["attempt"] = (...words) => meter.run(words);
   return {
     home,
     get meter() {
