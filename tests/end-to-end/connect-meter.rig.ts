@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { Writable } from "node:stream";
+import { main } from "../../cli/main.ts";
 import type { Person } from "../cloud/kit/person.ts";
 import { meterWords, plainEnvironment } from "./meter-process.rig.ts";
 
@@ -10,8 +12,8 @@ interface RunningMeter {
   readonly ended: Promise<number | null>;
 }
 
-/** Starts a command. `onText` is called after each piece of output. */
-export function spawnMeter(home: string, words: readonly string[], onText = () => {}): RunningMeter {
+/** Starts a command. */
+export function spawnMeter(home: string, words: readonly string[]): RunningMeter {
   const [command = "", ...rest] = meterWords;
   const child = spawn(command, [...rest, ...words], {
     env: plainEnvironment({ METER_HOME: home }),
@@ -21,7 +23,6 @@ export function spawnMeter(home: string, words: readonly string[], onText = () =
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
       output += text;
-      onText();
     });
   }
   return {
@@ -31,28 +32,42 @@ export function spawnMeter(home: string, words: readonly string[], onText = () =
   };
 }
 
-/** The code that `meter cloud connect` shows, once it waits for its approval. */
+/** Returns the code that `meter cloud connect` shows, once it waits for its approval. */
 export function shownCode(output: string): string | null {
   return /\n {2}code {2}(\S+)\n[\s\S]*Ctrl-C/.exec(output)?.[1] ?? null;
 }
 
-/** Pairs as people do: `meter cloud connect` shows a code and waits, and the person approves it. Returns the output. */
+/**
+ * Pairs as people do: `meter cloud connect` shows a code and waits, and the person approves it. Returns the output. The command runs in this
+ * process.
+ */
 export async function connectMeter(
   home: string,
   baseUrl: string,
   person: Pick<Person, "approve">,
   words: readonly string[] = [],
 ): Promise<string> {
+  let output = "";
   let approval: Promise<void> | null = null;
-  const running = spawnMeter(home, ["cloud", "connect", "--base-url", baseUrl, ...words], () => {
-    const code = shownCode(running.output());
-    if (code === null || approval !== null) return;
-    approval = person.approve(code);
-    // The command would wait until the code expires.
-    approval.catch(() => running.process.kill("SIGKILL"));
+  const { promise: refused, reject } = Promise.withResolvers<never>();
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      output += String(chunk);
+      done();
+      const code = shownCode(output);
+      if (code === null || approval !== null) return;
+      approval = person.approve(code);
+      // Otherwise the command would wait until the code expires.
+      approval.catch(reject);
+    },
   });
-  const code = await running.ended;
+  const running = main(["cloud", "connect", "--base-url", baseUrl, ...words], {
+    stdout: stream,
+    stderr: stream,
+    env: plainEnvironment({ METER_HOME: home }),
+  });
+  const code = await Promise.race([running, refused]);
   await approval;
-  if (code !== 0) throw new Error(`meter cloud connect ended with ${code}: ${running.output()}`);
-  return running.output();
+  if (code !== 0) throw new Error(`meter cloud connect ended with ${code}: ${output}`);
+  return output;
 }
