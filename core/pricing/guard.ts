@@ -1,3 +1,4 @@
+import { isUrlAuthority } from "../values/text/url-authority.ts";
 import type { Millis } from "../values/time.ts";
 import type { PublishedRate, RatePull } from "../wire/pricing-rates.ts";
 import { formatRateText } from "./money.ts";
@@ -45,7 +46,8 @@ export function clampPullInterval(intervalMs: number): number {
 
 /** Whether rates may be pulled from a URL: https, without credentials, on any host. */
 export function isPullUrlAllowed(url: string): boolean {
-  return /^https:\/\/[^\s/?#@\\]+(?:[/?#][^\s\\]*)?$/i.test(url);
+  const [, authority = ""] = /^https:\/\/([^\s/?#@\\]+)(?:[/?#][^\s\\]*)?$/i.exec(url) ?? [];
+  return isUrlAuthority(authority);
 }
 
 /**

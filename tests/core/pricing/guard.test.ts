@@ -294,6 +294,8 @@ describe("isPullUrlAllowed()", () => {
     ["http://rates.example.com/", false],
     ["http://127.0.0.1/", false],
     ["https://", false],
+    ["https://rates.example.com:84433/", false],
+    ["https://10.0.0.256/", false],
     ["https:///path", false],
     ["https:rates.example.com", false],
     ["https://user:secret@rates.example.com/", false],
