@@ -42,7 +42,12 @@ export function createRestoringStore(
         if (damage !== null) throw damage;
         return null;
       }
-      await credentials.write(found);
+      try {
+        await credentials.write(found);
+      } catch {
+        // The disk may be full. The copy is as good, and the next read tries again.
+        return found;
+      }
       const how = damage === null ? "lost" : "damaged";
       restored(
         `the stored cloud credentials were ${how} and have been restored from the copy in the database`,

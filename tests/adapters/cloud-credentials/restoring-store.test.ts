@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -68,6 +68,26 @@ describe("createRestoringStore()", () => {
       if (process.platform !== "win32") assert.equal(statSync(file()).mode & 0o777, 0o600);
     });
   }
+
+  it("returns the credentials of the copy if the file can't be written, and reports it once it can", async () => {
+    rmSync(file());
+    const own = createCredentialStore(home);
+    let isFull = true;
+    const write = async (found: CloudCredentials) => {
+      if (isFull) throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+      await own.write(found);
+    };
+    const store = createRestoringStore(
+      { ...own, write },
+      { mirror: () => sealed, restored: (message) => told.push(message) },
+    );
+    assert.deepEqual(await store.read(), credentials);
+    assert.deepEqual(told, []);
+    isFull = false;
+    assert.deepEqual(await store.read(), credentials);
+    assert.equal(told.length, 1);
+    assert.equal(existsSync(file()), true);
+  });
 
   it("still rejects a file that others can read", {
     skip: process.platform === "win32" && "no modes",
