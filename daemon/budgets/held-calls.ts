@@ -1,4 +1,5 @@
 import { type CallFacts, type CallUse, matchesScope } from "../../core/budgets/budget.ts";
+import { RESERVATION_TIMEOUT_MS } from "../../core/budgets/budget-machine.ts";
 import type { BudgetsState } from "../../core/budgets/budget-state.ts";
 import { callsToCut, mayCut } from "../../core/budgets/calls-to-cut.ts";
 import {
@@ -14,6 +15,7 @@ import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
 import type { MeteredRoute } from "../../core/metering/usage/route.ts";
 import { joinBytes } from "../../core/values/join-bytes.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
+import type { Millis } from "../../core/values/time.ts";
 import type { CallAttribution, ConnectionAttribution, HeldCallEvents } from "../capture/ports.ts";
 import type { GateConfig } from "../proxy/call-gate.ts";
 import type { CallQuestion, GateAnswer, PassedUses } from "../proxy/call-question.ts";
@@ -123,11 +125,16 @@ interface HeldState extends HeldCallPorts, PassedState, PricedState {
   /** The admitted calls that the log has not shown yet, by connection; and those that it has shown. */
   readonly admitted: Map<number, Set<string>>;
   readonly shown: Set<string>;
-  /** The calls whose records are not stored yet, by the id of the record. */
-  readonly unstored: Map<string, string>;
+  /** The calls whose records are not stored yet, by the id of the record, in the order in which they ended. */
+  readonly unstored: Map<string, UnstoredCall>;
   readonly credits: PlanCredits;
   /** Whether the code that decides has run. */
   isWarm: boolean;
+}
+
+interface UnstoredCall {
+  readonly call: string;
+  readonly endedAt: Millis;
 }
 
 /** What is needed to end a call. */
@@ -217,19 +224,35 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
 }
 
 function storeCalls(state: HeldState, records: Iterable<StoredFacts>): void {
-  const { unstored, budgets, passes } = state;
+  const { unstored } = state;
   const calls: string[] = [];
   for (const record of records) {
     state.credits.note(record);
     const { requestId } = record;
-    const call = unstored.get(requestId);
+    const call = unstored.get(requestId)?.call;
     if (call === undefined) continue;
     unstored.delete(requestId);
-    // A call that passed and was not counted is not in flight.
-    if (!passes.has(call)) budgets.ended(call);
     calls.push(call);
   }
+  endCalls(state, calls);
+}
+
+/** Ends calls that wait for nothing more. */
+function endCalls(state: HeldState, calls: readonly string[]): void {
+  // A call that passed and was not counted is not in flight.
+  for (const call of calls) if (!state.passes.has(call)) state.budgets.ended(call);
   settlePasses(state, calls);
+}
+
+/** Ends calls whose records were dropped: they are not stored even when the budgets no longer count their calls as in flight. */
+function endDropped(state: HeldState): void {
+  const calls: string[] = [];
+  for (const [requestId, { call, endedAt }] of state.unstored) {
+    if (Math.abs(state.now() - endedAt) < RESERVATION_TIMEOUT_MS) break;
+    state.unstored.delete(requestId);
+    calls.push(call);
+  }
+  if (calls.length > 0) endCalls(state, calls);
 }
 
 function closeConnection(state: HeldState, connection: number): void {
@@ -307,7 +330,7 @@ function listCuts({ budgets, cutTargets, unstored, now }: HeldState): CutOrder[]
   const { calls } = budgets.state();
   const inFlight = new Set(calls.map(({ id }) => id));
   for (const id of cutTargets.keys()) if (!inFlight.has(id)) cutTargets.delete(id);
-  const stored = new Set(unstored.values());
+  const stored = new Set([...unstored.values()].map(({ call }) => call));
   return callsToCut(budgets.state(), now()).flatMap(({ call, facts }) => {
     const known = stored.has(call.id) ? undefined : cutTargets.get(call.id);
     if (known === undefined) return [];
@@ -495,7 +518,8 @@ function endCall(state: HeldState, connection: number, request: number, requestI
   if (pass === undefined ? !state.shown.delete(id) : pass.isRecorded) return;
   if (requestId !== null) {
     if (pass !== undefined) pass.isRecorded = true;
-    state.unstored.set(requestId, id);
+    endDropped(state);
+    state.unstored.set(requestId, { call: id, endedAt: state.now() });
   } else if (pass !== undefined) settlePasses(state, [id]);
   else state.budgets.ended(id);
 }

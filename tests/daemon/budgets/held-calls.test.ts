@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { createZlibDecoder } from "../../../adapters/content-decoder/zlib.ts";
 import type { Budget } from "../../../core/budgets/budget.ts";
+import { RESERVATION_TIMEOUT_MS } from "../../../core/budgets/budget-machine.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import { MAX_DECODED_BODY_BYTES, readBody } from "../../../daemon/budgets/describe-held-call.ts";
 import type { CallQuestion, GateAnswer, PassedUses } from "../../../daemon/proxy/call-question.ts";
@@ -117,6 +118,31 @@ describe("createHeldCalls()", () => {
     heldCalls.stored([storedAs("other"), storedAs("record")]);
     assert.deepEqual(inFlight(), []);
     assert.equal(budgets.state().budgets[0]?.sums[""]?.inFlight, 0n);
+  });
+
+  it("releases a call whose record was dropped once budgets no longer count it as in flight", async () => {
+    let at = 1_000_000;
+    const budgets = createMemoryBudgets([budgetOf()], () => at);
+    const released: string[] = [];
+    const ended = (call: string) => {
+      released.push(call);
+      budgets.ended(call);
+    };
+    const { heldCalls } = createRigHeldCalls({ ...budgets, ended }, 1, undefined, { now: () => at });
+    const finish = async (request: number, record: string) => {
+      await new Promise((resolve) => heldCalls.decide(ask({ request }), resolve));
+      heldCalls.began(1, request);
+      heldCalls.ended(1, request, record);
+    };
+    await finish(1, "dropped");
+    at += RESERVATION_TIMEOUT_MS - 1;
+    await finish(2, "stored");
+    assert.deepEqual(released, []);
+    at += 1;
+    await finish(3, "latest");
+    assert.deepEqual(released, ["1.1"]);
+    heldCalls.stored([storedAs("stored"), storedAs("latest"), storedAs("dropped")]);
+    assert.deepEqual(released, ["1.1", "1.2", "1.3"]);
   });
 
   it("releases a call without a record, one that never reached the log, and all when the proxy's thread ends", async () => {
