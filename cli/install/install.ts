@@ -97,6 +97,10 @@ export function describeMetered({ apps, entries }: Pick<InstallRecord, "apps" | 
   ];
 }
 
+/** Whether a daemon that was started with the earlier record has the environment of the new one. */
+const hasSameEnvironment = (earlier: InstallRecord | null, { daemon_environment }: InstallRecord): boolean =>
+  JSON.stringify(earlier?.daemon_environment ?? {}) === JSON.stringify(daemon_environment);
+
 /** Runs the steps of the plan and returns the daemon that runs then. */
 async function runSteps(installation: Installation): Promise<FoundDaemon> {
   const { home, env, plan, earlier, run, ranBefore } = installation;
@@ -118,8 +122,11 @@ async function runSteps(installation: Installation): Promise<FoundDaemon> {
   const authority = plan.certificateByHand ?? (isAuthorityTrusted(record) ? plan.certificatePem : undefined);
   save({ ...record, ...(authority !== undefined && { authority }) });
   const running = hasService ? await waitForDaemon(home) : await findDaemon(home);
-  if (running?.authority === fingerprintOf(authority ?? plan.certificatePem)) return running;
-  // It reads the authority when it starts.
+  const isUpToDate =
+    running?.authority === fingerprintOf(authority ?? plan.certificatePem) &&
+    (hasService || hasSameEnvironment(earlier, plan.record));
+  if (running !== null && isUpToDate) return running;
+  // It reads the authority and the record's proxy when it starts.
   if (running !== null) await stopDaemonOf(home, running, env);
   return (await startDaemonOf(home, env)).daemon;
 }

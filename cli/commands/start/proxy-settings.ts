@@ -1,5 +1,6 @@
 import process from "node:process";
 import { readExtraRoots } from "../../../adapters/certificates/root-certificates.ts";
+import { readInstallRecord } from "../../../adapters/installer/install-record.ts";
 import { readOpenFilesLimit } from "../../../adapters/process-table/open-files-limit.ts";
 import type { Registry } from "../../../core/metering/usage/registry.ts";
 import type { Config } from "../../../core/operations/config/config.ts";
@@ -55,7 +56,7 @@ export async function createProxySettings(
 ): Promise<Omit<ProxyConfig, "authority" | "roots">> {
   const host = await resolveListenAddress(config.proxy.host, env, warnings);
   const ownPorts = [config.proxy.port, config.api.port].filter((port) => port !== 0);
-  const parents = await findParentProxies(config, env, ownPorts);
+  const parents = await findParentProxies(home, config, env, ownPorts);
   const place = config.proxy.parent === null ? "" : ` Fix [proxy] parent in ${configFile(home)}.`;
   warnings.push(...parents.warnings.map((warning) => `${warning}${place}`));
   const login = await resolveProxyLogin(home, config.proxy, host);
@@ -83,16 +84,20 @@ export async function createProxySettings(
   };
 }
 
-function findParentProxies(
+/** Finds the upstream proxy: that of the configuration, else the one that the environment of `meter init` named. */
+async function findParentProxies(
+  home: string,
   { proxy: { parent, parentFromEnvironment } }: Config,
   env: Environment,
   ownPorts: readonly number[],
 ): Promise<{ readonly proxies: ParentProxies; readonly warnings: readonly string[] }> {
-  const setting =
-    parent !== null
-      ? ({ kind: "url", url: parent, noProxy: readNoProxy(env) } as const)
-      : ({ kind: parentFromEnvironment ? "environment" : "none" } as const);
-  return resolveParentProxies(setting, env, new Set(ownPorts));
+  const own = new Set(ownPorts);
+  if (parent !== null)
+    return resolveParentProxies({ kind: "url", url: parent, noProxy: readNoProxy(env) }, env, own);
+  if (parentFromEnvironment) return resolveParentProxies({ kind: "environment" }, env, own);
+  // `doctor` reports a record that can't be read.
+  const record = await readInstallRecord(home).catch(() => null);
+  return resolveParentProxies({ kind: "environment" }, record?.daemon_environment ?? {}, own);
 }
 
 const gatewayRoutesOf = ({ gatewayPrefixes }: Registry): ProxyConfig["gatewayRoutes"] =>
