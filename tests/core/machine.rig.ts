@@ -58,6 +58,9 @@ export function replay<
   return state;
 }
 
+/** Actions, each some time after the one before it. */
+type MovesOf<Move> = readonly { readonly afterMs: number; readonly move: Move }[];
+
 /** What a property checks after one step. */
 export type StepCheck<State, Event, Effect> = (
   before: State,
@@ -65,6 +68,31 @@ export type StepCheck<State, Event, Effect> = (
   step: Step<State, Effect>,
   now: Millis,
 ) => void;
+
+/** Applies the actions in order, each turned into an event that fits the state. All input is frozen. Returns the last state. */
+function follow<
+  State extends { readonly status: string },
+  Event extends { readonly kind: string },
+  Effect extends { readonly kind: string },
+  Move,
+>(
+  { transition }: Machine<State, Event, Effect>,
+  initial: State,
+  moves: MovesOf<Move>,
+  toEvent: (move: Move, state: State) => Event,
+  check: StepCheck<State, Event, Effect>,
+): State {
+  let state = deepFreeze(initial);
+  let now = DAY;
+  for (const { afterMs, move } of moves) {
+    now += afterMs;
+    const event = deepFreeze(toEvent(move, state));
+    const step = deepFreeze(transition(state, event, now));
+    check(state, event, step, now);
+    state = step.state;
+  }
+  return state;
+}
 
 /**
  * Applies the actions in order, each turned into an event that fits the state, and checks that each step is
@@ -79,16 +107,11 @@ export function walk<
 >(
   machine: Machine<State, Event, Effect>,
   initial: State,
-  moves: readonly { readonly afterMs: number; readonly move: Move }[],
+  moves: MovesOf<Move>,
   toEvent: (move: Move, state: State) => Event,
   check: StepCheck<State, Event, Effect> = () => {},
 ): State {
-  let state = deepFreeze(initial);
-  let now = DAY;
-  for (const { afterMs, move } of moves) {
-    now += afterMs;
-    const event = deepFreeze(toEvent(move, state));
-    const step = deepFreeze(machine.transition(state, event, now));
+  return follow(machine, initial, moves, toEvent, (state, event, step, now) => {
     assert.deepEqual(machine.transition(state, event, now), step, "the same input gives the same step");
     assert.deepEqual(JSON.parse(JSON.stringify(step)), step, "a step survives JSON");
     const cell = machine.table[state.status as State["status"]][event.kind as Event["kind"]];
@@ -99,9 +122,7 @@ export function walk<
         `${state.status}, ${event.kind}: leads to ${step.state.status}`,
       );
     check(state, event, step, now);
-    state = step.state;
-  }
-  return state;
+  });
 }
 
 /** Returns every arrow of the table, as `from event to`. */
@@ -123,7 +144,7 @@ export interface MachineModel<
   Move,
 > extends Machine<State, Event, Effect> {
   readonly initial: fc.Arbitrary<State>;
-  readonly moves: fc.Arbitrary<readonly { readonly afterMs: number; readonly move: Move }[]>;
+  readonly moves: fc.Arbitrary<MovesOf<Move>>;
   readonly toEvent: (move: Move, state: State) => Event;
   readonly numRuns: number;
   /** How many walks reach every arrow of the table. */
@@ -147,17 +168,13 @@ export function machineProperties<
 >(model: MachineModel<State, Event, Effect, Move>) {
   const { initial, moves, toEvent, notWhilePaused = [] } = model;
   const [minMs, maxMs] = model.delayMs;
-  const holds = (createCheck: () => StepCheck<State, Event, Effect>, numRuns = model.numRuns): void => {
-    fc.assert(
-      fc.property(initial, moves, (state, list) => {
-        walk(model, state, list, toEvent, createCheck());
-      }),
-      { numRuns: propertyRuns(numRuns) },
-    );
-  };
+  const onWalks = (check: (state: State, list: MovesOf<Move>) => void, numRuns: number): void =>
+    fc.assert(fc.property(initial, moves, check), { numRuns: propertyRuns(numRuns) });
+  const holds = (createCheck: () => StepCheck<State, Event, Effect>, numRuns = model.numRuns): void =>
+    onWalks((state, list) => void follow(model, state, list, toEvent, createCheck()), numRuns);
 
   it("is total and pure, its steps are plain JSON, and it follows the table's arrows", () => {
-    holds(() => () => {});
+    onWalks((state, list) => void walk(model, state, list, toEvent), model.numRuns);
   });
 
   it(`sets each timer to whole milliseconds between ${minMs} and ${maxMs}`, () => {
@@ -183,7 +200,7 @@ export function machineProperties<
     const seen = new Set<string>();
     const walks = fc.sample(fc.tuple(initial, moves), { numRuns: model.walksForArrows, seed: 7 });
     for (const [state, list] of walks)
-      walk(model, state, list, toEvent, (before, happened, step) =>
+      follow(model, state, list, toEvent, (before, happened, step) =>
         seen.add(`${before.status} ${happened.kind} ${step.state.status}`),
       );
     assert.deepEqual(
