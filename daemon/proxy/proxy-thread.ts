@@ -61,14 +61,13 @@ export interface ProxyThreadData {
 
 /**
  * Starts a thread for `startProxy()`. Start it before loading the rest of the program, so that both load in parallel. An unused
- * thread does not keep the process alive. `env` replaces this process's environment in it, and `url` the worker's source.
+ * thread does not keep the process alive. `env` replaces this process's environment in it.
  */
 export function startProxyThread(
   data: ProxyThreadData = { readSystemRoots: false },
   env?: NodeJS.ProcessEnv,
-  url: URL = proxyWorkerUrl(),
 ): ProxyThread {
-  const thread = new Worker(url, {
+  const thread = new Worker(proxyWorkerUrl(), {
     name: "meter proxy",
     workerData: data,
     ...(env !== undefined && { env }),

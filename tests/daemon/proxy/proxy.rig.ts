@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import process from "node:process";
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from "node:tls";
-import { MessageChannel, type MessagePort } from "node:worker_threads";
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import {
   authorityExtensions,
   issueCertificate,
@@ -16,7 +16,11 @@ import type { CertificatePair } from "../../../core/ports/certificates.ts";
 import type { ProcessFacts } from "../../../core/ports/process-table.ts";
 import { noParentProxies } from "../../../daemon/proxy/parent-proxy.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
-import { type ProxyThread, startProxyThread } from "../../../daemon/proxy/proxy-thread.ts";
+import {
+  type ProxyThread,
+  type ProxyThreadData,
+  startProxyThread,
+} from "../../../daemon/proxy/proxy-thread.ts";
 import {
   type ConnectLookup,
   type ProxyEvent,
@@ -152,9 +156,19 @@ export interface TestProxy extends RunningProxy {
   logged(direction: "request" | "response", connection?: number): Buffer;
 }
 
-/** Starts a thread of a proxy. The sources take twice the CPU time to load, and most tests start a thread. */
-export const startThread = (): ProxyThread =>
-  startProxyThread(undefined, undefined, bundledThread("proxy-worker.js"));
+/**
+ * Starts a thread of a proxy, as `startProxyThread()` does. Most tests start one, and from the sources, and with the modules that the test
+ * runner loads into every thread, that takes twice the CPU time.
+ */
+function startThread(): ProxyThread {
+  const bundle = bundledThread("proxy-worker.js");
+  if (bundle === undefined) return startProxyThread();
+  const data: ProxyThreadData = { readSystemRoots: false };
+  const thread = new Worker(bundle, { workerData: data, execArgv: [] });
+  thread.on("error", () => {}); // `exit` follows
+  thread.unref();
+  return thread;
+}
 
 /** Starts a proxy that trusts the test provider. */
 export async function openProxy(
