@@ -134,7 +134,8 @@ describe("createTapLog()", () => {
             log.ended(connections[each.connection - 1] as LoggedConnection, each.direction);
             expected.push({ ...each, atMs: 0 });
           } else if (each.size > 0) {
-            const bytes = Uint8Array.from({ length: each.size }, (_, at) => at * 7 + index);
+            const bytes = new Uint8Array(each.size);
+            for (let at = 0; at < each.size; at += 1) bytes[at] = at * 7 + index;
             log.data(connections[each.connection - 1] as LoggedConnection, each.direction, bytes);
             expected.push({
               kind: "data",
