@@ -36,7 +36,7 @@ const UNITS = [
   "tests/core/**/*.test.ts",
   "tests/conformance/*.test.ts",
   "tests/daemon/{capture,page,store}/*.test.ts",
-  "tests/pages/*.test.ts",
+  "tests/pages/**/*.test.ts",
   "tests/adapters/{clock,content-decoder,crypto,driver,files,memory,metrics,token-counter}/*.test.ts",
 ];
 /** Files that use databases but start no other process. */
@@ -131,6 +131,9 @@ const ON_DENO_WITH_DATABASE = [
     (room) => `cloud/${room}`,
   ),
   ...["store", "summaries"].map((room) => `cloud/${room}`),
+  ...["budgets/fleet-overshoot", "cloud/coverage-sync", "cloud/limit-sync", "cloud/real-cloud"].map(
+    (name) => `daemon/${name}.test.ts`,
+  ),
 ];
 
 /** Files with tests that run on Node and start Deno or Bun. `npm test` leaves those tests out where these are not installed. */

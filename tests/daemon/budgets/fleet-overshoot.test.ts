@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, it } from "node:test";
 import { createManualClock, type ManualClock } from "../../../adapters/clock/manual-clock.ts";
 import { type Served, serve } from "../../../adapters/http/serve.ts";
 import { SUM_CACHE_MS } from "../../../cloud/budgets/sum-cache.ts";
@@ -7,7 +7,7 @@ import { uuidV7 } from "../../../core/values/uuid.ts";
 import { type BudgetTracker, createBudgetTracker } from "../../../daemon/budgets/budget-tracker.ts";
 import { FLEET_SYNC_MS, requestFleetBudgets } from "../../../daemon/cloud/fleet-sync.ts";
 import { type CloudRig, createRig, json, type TestWorkspace } from "../../cloud/kit/cloud-rig.ts";
-import { pgliteEngine } from "../../cloud/kit/engines.ts";
+import { describeOnOneEngine } from "../../cloud/kit/engines.ts";
 import { createMachine, type Machine } from "../cloud/cloud.rig.ts";
 import { sampleRecord } from "../store/sample-records.rig.ts";
 
@@ -34,12 +34,12 @@ interface Member {
   refused: number;
 }
 
-describe("a fleet budget that several machines use up", () => {
+describeOnOneEngine("a fleet budget that several machines use up", (engine) => {
   let rig: CloudRig;
   let served: Served;
   before(async () => {
     const limits = { rateLimits: { perKey: 1e9, perUser: 1e9 } };
-    rig = await createRig(pgliteEngine(), { config: limits });
+    rig = await createRig(engine, { config: limits });
     const app = rig.app(limits);
     served = await serve((request) => app.fetch(request), { host: "127.0.0.1", port: 0 });
   });

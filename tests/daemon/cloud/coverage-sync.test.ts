@@ -6,7 +6,7 @@ import { HOUR_MS, MINUTE_MS } from "../../../core/values/time.ts";
 import { type CoverageAnswer, type CoverageUpload, MAX_COVERAGE_ITEMS } from "../../../core/wire/coverage.ts";
 import { COVERAGE_SYNC_MS, createCoverageSync, sendCoverage } from "../../../daemon/cloud/coverage-sync.ts";
 import { type CloudRig, createRig, json, START } from "../../cloud/kit/cloud-rig.ts";
-import { describeOnEngines } from "../../cloud/kit/engines.ts";
+import { describeOnOneEngine } from "../../cloud/kit/engines.ts";
 import {
   createMachine,
   type Machine,
@@ -261,7 +261,7 @@ describe("the sync of coverage after a pairing", () => {
   });
 });
 
-describeOnEngines("coverage in the real cloud", (engine) => {
+describeOnOneEngine("coverage in the real cloud", (engine) => {
   let rig: CloudRig;
   let served: Served;
   before(async () => {

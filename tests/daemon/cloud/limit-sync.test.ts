@@ -7,7 +7,7 @@ import { limitsUploadSchema, MAX_LIMIT_READINGS } from "../../../core/wire/limit
 import { parseWire } from "../../../core/wire/parse.ts";
 import { sendLimitReadings, toWireReading } from "../../../daemon/cloud/limit-sync.ts";
 import { type CloudRig, createRig, json, START } from "../../cloud/kit/cloud-rig.ts";
-import { describeOnEngines } from "../../cloud/kit/engines.ts";
+import { describeOnOneEngine } from "../../cloud/kit/engines.ts";
 import { createMachine, type Machine, type ScriptedCloud, startScriptedCloud } from "./cloud.rig.ts";
 
 const PATH = "/v1/daemon/limits";
@@ -129,7 +129,7 @@ describe("the sync of limit readings", () => {
   });
 });
 
-describeOnEngines("limit readings in the real cloud", (engine) => {
+describeOnOneEngine("limit readings in the real cloud", (engine) => {
   let rig: CloudRig;
   let served: Served;
   before(async () => {

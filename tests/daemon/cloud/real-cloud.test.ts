@@ -6,7 +6,7 @@ import { judgeVariance } from "../../../core/pricing/reconcile/variance.ts";
 import { toOutgoingRecord } from "../../../core/privacy/policy/outgoing-record.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import { type CloudRig, createRig, START, type TestWorkspace } from "../../cloud/kit/cloud-rig.ts";
-import { describeOnEngines } from "../../cloud/kit/engines.ts";
+import { describeOnOneEngine } from "../../cloud/kit/engines.ts";
 import { propertyRuns } from "../../core/property-runs.rig.ts";
 import { sampleRecord } from "../store/sample-records.rig.ts";
 import { createMachine, credentialsFor, type Machine } from "./cloud.rig.ts";
@@ -17,7 +17,7 @@ const DAY = "2026-11-21";
 const priced = (given: Partial<RequestRecord> = {}): RequestRecord =>
   sampleRecord({ requestedAt: START - 60_000, ...given });
 
-describeOnEngines("the daemon's side against the real cloud", (engine) => {
+describeOnOneEngine("the daemon's side against the real cloud", (engine) => {
   let rig: CloudRig;
   let served: Served;
   let baseUrl: string;
