@@ -6,6 +6,7 @@ import { type PricedUsage, priceUsage } from "../../core/pricing/price-usage.ts"
 import { USAGE_EXTRAS } from "../../core/pricing/usage-extras.ts";
 import type { UsageToPrice } from "../../core/pricing/usage-to-price.ts";
 import type { RequestRecord, TokenCounts } from "../../core/values/record.ts";
+import { propertyRuns } from "../core/property-runs.rig.ts";
 import { type ConformanceCase, loadCases } from "./load-cases.ts";
 import { meter, prices, type Split, toExpected } from "./run-case.ts";
 import { seededRandom } from "./seeded-random.ts";
@@ -50,7 +51,7 @@ describe("the counts are the same", () => {
     for (const testCase of cases) {
       const whole = await countsOfWhole(testCase);
       const size = testCase.request.length + testCase.response.length;
-      const cuts = [randomSplit(7), randomSplit(1_000_003), randomSplit(size)];
+      const cuts = Array.from({ length: propertyRuns(1) }, (_, run) => randomSplit(size + run));
       if (size <= MAX_BYTE_BY_BYTE) cuts.push(splitBytes);
       for (const cut of cuts) assert.deepEqual(await counts(testCase, cut), whole, testCase.name);
     }
