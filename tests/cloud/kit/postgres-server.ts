@@ -55,8 +55,21 @@ function accountProblem(): string | null {
     : null;
 }
 
+interface Account {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Undefined until it is read, which starts two programs. Each suite needs it. */
+let account: Account | null | undefined;
+
 /** Returns the account that the server runs as; null for the current one. PostgreSQL refuses to run as root. */
-export function postgresAccount(): { uid: number; gid: number } | null {
+export function postgresAccount(): Account | null {
+  if (account === undefined) account = readPostgresAccount();
+  return account;
+}
+
+function readPostgresAccount(): Account | null {
   if (process.getuid?.() !== 0) return null;
   const id = (flag: string) => Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout);
   const [uid, gid] = [id("-u"), id("-g")];
