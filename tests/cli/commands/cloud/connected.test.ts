@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, before, it } from "node:test";
 import { type Served, serve } from "../../../../adapters/http/serve.ts";
 import { createSqliteOpener } from "../../../../adapters/sqlite/open-sqlite.ts";
 import { databaseFile } from "../../../../cli/home/database-file.ts";
@@ -9,13 +9,13 @@ import { decidePairing } from "../../../../cloud/store/pairing.ts";
 import { normalisePairingCode } from "../../../../core/wire/pairing.ts";
 import { openStore } from "../../../../daemon/store/open-store.ts";
 import { type CloudRig, createRig, START, type TestWorkspace } from "../../../cloud/kit/cloud-rig.ts";
-import { pgliteEngine } from "../../../cloud/kit/engines.ts";
+import { describeOnOneEngine } from "../../../cloud/kit/engines.ts";
 import { sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
 import { createSampleHome, runWords } from "../../run-command.rig.ts";
 
 const DAY = "2026-11-21";
 
-describe("meter cloud, against a real cloud", () => {
+describeOnOneEngine("meter cloud, against a real cloud", (engine) => {
   let rig: CloudRig;
   let served: Served;
   let baseUrl: string;
@@ -25,7 +25,7 @@ describe("meter cloud, against a real cloud", () => {
   let approves = true;
 
   before(async () => {
-    rig = await createRig(pgliteEngine());
+    rig = await createRig(engine);
     workspace = await rig.addWorkspace();
     const app = rig.app();
     served = await serve(
