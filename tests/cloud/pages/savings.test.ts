@@ -82,7 +82,7 @@ describeOnOneEngine("savings", (engine) => {
       get: (query: string) => rig.call("GET", `/v1/workspaces/${workspace.id}/savings?${query}`, session),
       page: async (query: string) => {
         const path = `/w/${workspace.id}/savings?${query}`;
-        const answer = await rig.app(UNLIMITED).request(path, { headers: { cookie: `session=${session}` } });
+        const answer = await rig.main("GET", path, undefined, { cookie: `session=${session}` });
         assert.equal(answer.status, 200, query);
         return await answer.text();
       },
@@ -200,7 +200,7 @@ describeOnOneEngine("savings", (engine) => {
     );
     const session = await rig.sessionFor(workspace.userId);
     const headers = { cookie: `session=${session}` };
-    assert.match(await (await rig.app(UNLIMITED).request(href, { headers })).text(), />2 of 2 requests/);
+    assert.match(await (await rig.main("GET", href, undefined, headers)).text(), />2 of 2 requests/);
     const answer = (await json(get("period=7d&tz=UTC"))) as SavingsAnswer;
     assert.deepEqual(
       answer.findings.map(({ kind, requests, saving_pico_usd }) => [kind, requests, saving_pico_usd]),
