@@ -18,6 +18,8 @@ import { killTree } from "./run-command.ts";
 const REPORT_MS = 10_000;
 /** How long processes may hold the output of a file open after its own process has exited, in milliseconds. */
 const OPEN_OUTPUT_MS = 30_000;
+/** Does not optimise WebAssembly: an embedded database that runs for seconds saves less CPU time than the compiler takes. */
+const WEBASSEMBLY = "--liftoff-only";
 /** Sizes of the young generation, in MB. The default one starts small, and collecting it takes a tenth of the tests' CPU time. */
 const YOUNG_GENERATION = ["--min-semi-space-size=32", "--max-semi-space-size=64"];
 
@@ -41,6 +43,7 @@ run({
   execArgv: [
     "--test-force-exit",
     ...YOUNG_GENERATION,
+    WEBASSEMBLY,
     ...["untracked-promises.ts", "record-statements.ts"].flatMap((name) => [
       "--import",
       new URL(name, import.meta.url).href,
