@@ -260,7 +260,13 @@ export async function claimWarnings(
           .columns(["workspace_id", "budget_id", "period_from", "threshold", "limit_amount"])
           .doUpdateSet({ tried_at: now })
           .where("budget_warnings.sent_at", "is", null)
-          .where("budget_warnings.tried_at", "<=", now - WARNING_RETRY_MS),
+          .where((eb) =>
+            eb.or([
+              eb("budget_warnings.tried_at", "<=", now - WARNING_RETRY_MS),
+              // The clock was ahead at the attempt, by more than two processes may differ.
+              eb("budget_warnings.tried_at", ">", now + WARNING_RETRY_MS),
+            ]),
+          ),
       )
       .returning("threshold")
       .execute();
@@ -303,7 +309,12 @@ export async function listSettledWarnings(
     .selectFrom("budget_warnings")
     .select(["budget_id", "period_from", "threshold", "limit_amount"])
     .where("workspace_id", "=", workspaceId)
-    .where(({ or, eb }) => or([eb("sent_at", "is not", null), eb("tried_at", ">", now - WARNING_RETRY_MS)]))
+    .where(({ or, and, eb }) =>
+      or([
+        eb("sent_at", "is not", null),
+        and([eb("tried_at", ">", now - WARNING_RETRY_MS), eb("tried_at", "<=", now + WARNING_RETRY_MS)]),
+      ]),
+    )
     .execute();
   return new Set(
     rows.map((row) => warningKey(row.budget_id, row.period_from, row.threshold, row.limit_amount)),

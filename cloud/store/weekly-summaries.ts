@@ -101,7 +101,14 @@ export async function claimSummary(
       .where("user_id", "=", userId)
       .where("workspace_id", "=", workspaceId)
       .where("sent_until", "<", monday)
-      .where(({ or, eb }) => or([eb("tried_at", "is", null), eb("tried_at", "<=", now - SUMMARY_RETRY_MS)]))
+      .where(({ or, eb }) =>
+        or([
+          eb("tried_at", "is", null),
+          eb("tried_at", "<=", now - SUMMARY_RETRY_MS),
+          // The clock was ahead at the attempt, by more than two processes may differ.
+          eb("tried_at", ">", now + SUMMARY_RETRY_MS),
+        ]),
+      )
       .returning("token")
       .executeTakeFirst(),
   );

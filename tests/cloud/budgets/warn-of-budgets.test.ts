@@ -233,6 +233,36 @@ describeOnOneEngine("emails about budgets", (engine) => {
     assert.equal(rig.clock.nextTimerMs(), null);
   });
 
+  it("that failed while the clock was ahead are tried again, once", async () => {
+    let tries = 0;
+    let isBroken = true;
+    const watch = createBudgetWatch({
+      ...{ ...rig.parts, baseUrl: "https://c" },
+      log: (event) => rig.log.push(event),
+      mail: async () => {
+        tries += 1;
+        if (isBroken) throw new TypeError("refused");
+      },
+    });
+    const check = async () => {
+      watch.note({ workspaceId: workspace.id, name: "Work" });
+      rig.clock.advance(CHECK_DELAY_MS);
+      await watch.settled();
+    };
+    await use(1);
+    await checked();
+    await set({ amount: "1 requests", period: "total" });
+    const now = rig.clock.now();
+    rig.clock.jump(now + DAY);
+    await check();
+    rig.clock.jump(now);
+    isBroken = false;
+    await check();
+    await check();
+    assert.equal(tries, 2);
+    await watch.stop();
+  });
+
   const ports = () => ({
     ...rig.parts,
     ...{ sha256, mail: async () => {}, peerAddress: () => null },

@@ -177,6 +177,17 @@ describeOnOneEngine("weekly summaries", (engine) => {
     assert.equal(mails.length, 2);
   });
 
+  it("are sent again after an attempt that failed while the clock was ahead", async () => {
+    await turn(true);
+    at(MONDAY + 3 * DAY);
+    fails = true;
+    assert.equal(await sendSummaries(parts()), 0);
+    fails = false;
+    rig.clock.jump(MONDAY);
+    assert.equal(await sendSummaries(parts()), 1);
+    assert.equal(await sendSummaries(parts()), 0);
+  });
+
   it("are not sent to anyone who was removed or has no account, and do not resume later", async () => {
     const admin = await rig.personIn(workspace, "workspaceAdmin");
     const ben = await rig.personIn(workspace, "member");
