@@ -74,7 +74,8 @@ export async function installAllPackages(): Promise<void> {
   await installPackages("examples/demo", "tools/formats", "tools/checks", "tools/build");
 }
 
-if (import.meta.main) {
+/** Installs all packages and then runs the command of the arguments, if there is one. */
+async function main(): Promise<void> {
   const command = process.argv.slice(2).join(" ");
   try {
     await installAllPackages();
@@ -84,3 +85,6 @@ if (import.meta.main) {
     process.exitCode = 1;
   }
 }
+
+// Without a top-level `await`: `tools/run-tests.ts` loads tests that import this file with `require`.
+if (import.meta.main) void main();
