@@ -11,13 +11,16 @@ import {
   SUITE_TIMEOUT_MS,
   startMeter,
 } from "../../end-to-end/meter-process.rig.ts";
+import { runWords } from "../run-command.rig.ts";
 
 const FREE_PORTS = ["[proxy]", "port = 0", "[api]", "port = 0"];
 
 describe("config.toml, edited while a daemon runs", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
   let meter: MeterProcess;
   before(async () => {
-    meter = await startMeter(createHome([...FREE_PORTS, 'colour = "red"']));
+    meter = await startMeter(
+      createHome([...FREE_PORTS, 'colour = "red"', "[bodies]", 'retention_days = "x"']),
+    );
   });
   after(async () => {
     await meter?.stop();
@@ -26,19 +29,37 @@ describe("config.toml, edited while a daemon runs", { skip: onNodeOnly, timeout:
   const warningsOf = async (lines: readonly string[]) => {
     writeFileSync(join(meter.home, "config.toml"), `${[...FREE_PORTS, ...lines].join("\n")}\n`);
     await reloadDaemon(meter.home);
-    return (await meter.run(["status"])).stdout.match(/^warning {3}\S+/gm) ?? [];
+    return (await runWords(meter.home, ["status"])).stdout.match(/^warning {3}\S+/gm) ?? [];
   };
+
+  const retentionWarning = () =>
+    `bodies.retention_days: must be a whole number; 90 is used. Fix line 7 of ${join(meter.home, "config.toml")}.`;
+  /** The beginnings of the two warnings about what the daemon read at its start. */
+  const standing = ["warning   bodies.retention_days:", "warning   api.colour:"];
+
+  it("names a value of the wrong type with file, line and fix in status, doctor, log and API", async () => {
+    const warning = retentionWarning();
+    const inOneLine = (text: string) => text.replaceAll(/\s+/g, " ");
+    assert.ok(inOneLine((await runWords(meter.home, ["status"])).stdout).includes(`warning ${warning}`));
+    assert.ok(inOneLine((await runWords(meter.home, ["doctor"])).stdout).includes(`check config ${warning}`));
+    assert.equal(meter.log().filter((line) => line.warning === warning).length, 1);
+    const [first, second = "", ...others] = (await meter.status()).warnings;
+    assert.deepEqual([first, others], [warning, []]);
+    assert.match(second, /^api\.colour:/);
+  });
 
   it("warns about an invalid upload_from in the status, and once in the log, until it is fixed", async () => {
     const malformed = ["[cloud.bodies]", 'upload_from = "yesterday"'];
     const bodies = "warning   cloud.bodies.upload_from";
-    assert.deepEqual(await warningsOf(malformed), ["warning   api.colour:", bodies]);
-    assert.deepEqual(await warningsOf([...malformed, "enabled = true"]), ["warning   api.colour:", bodies]);
+    assert.deepEqual(await warningsOf(malformed), [...standing, bodies]);
+    assert.deepEqual(await warningsOf([...malformed, "enabled = true"]), [...standing, bodies]);
     // The settings that the daemon read at its start apply until it restarts, and so do their warnings.
-    assert.deepEqual(await warningsOf([]), ["warning   api.colour:"]);
+    assert.deepEqual(await warningsOf([]), standing);
     const told = meter.log().filter(({ warning }) => String(warning).startsWith("cloud.bodies.upload_from"));
     assert.equal(told.length, 1);
-    assert.match((await meter.stop()).stderr, /^meter: cloud\.bodies\.upload_from must be now, none/m);
+    const { stderr } = await meter.stop();
+    assert.match(stderr, /^meter: cloud\.bodies\.upload_from must be now, none/m);
+    assert.ok(stderr.includes(`meter: ${retentionWarning()}\n`));
   });
 
   it("keeps the settings in force while the file can't be read, and names the place in status, log and page", async () => {
@@ -48,7 +69,7 @@ describe("config.toml, edited while a daemon runs", { skip: onNodeOnly, timeout:
       writeFileSync(config, `${FREE_PORTS.join("\n")}\n[cloud]\nenabled = = true\n`);
       await reloadDaemon(again.home);
       const place = `${config} is not valid TOML. Fix line 6, column 11.`;
-      const status = await again.run(["status"]);
+      const status = await runWords(again.home, ["status"]);
       assert.deepEqual([status.code, status.stderr], [0, ""]);
       const text = status.stdout.replaceAll(/\s+/g, " ");
       assert.ok(text.includes(place), status.stdout);
@@ -56,32 +77,15 @@ describe("config.toml, edited while a daemon runs", { skip: onNodeOnly, timeout:
       const logged = again.log().filter(({ warning }) => String(warning).includes("line 6, column 11"));
       assert.equal(logged.length, 1);
       assert.ok((await again.status()).warnings.some((warning) => warning.includes(place)));
-      const cloud = await again.run(["cloud", "status"]);
+      const cloud = await runWords(again.home, ["cloud", "status"]);
       assert.equal(cloud.code, 1);
       assert.ok(cloud.stdout.replaceAll(/\s+/g, " ").includes(place), cloud.stdout + cloud.stderr);
       writeFileSync(config, `${FREE_PORTS.join("\n")}\n`);
       await reloadDaemon(again.home);
-      assert.doesNotMatch((await again.run(["status"])).stdout, /^warning/m);
+      assert.doesNotMatch((await runWords(again.home, ["status"])).stdout, /^warning/m);
     } finally {
       await again.stop();
       removeHome(again.home);
-    }
-  });
-
-  it("names a value of the wrong type with file, line and fix in status, doctor, log and API", async () => {
-    const wrong = await startMeter(createHome([...FREE_PORTS, "[bodies]", 'retention_days = "x"']));
-    try {
-      const place = `line 6 of ${join(wrong.home, "config.toml")}`;
-      const warning = `bodies.retention_days: must be a whole number; 90 is used. Fix ${place}.`;
-      const inOneLine = (text: string) => text.replaceAll(/\s+/g, " ");
-      assert.ok(inOneLine((await wrong.run(["status"])).stdout).includes(`warning ${warning}`));
-      assert.ok(inOneLine((await wrong.run(["doctor"])).stdout).includes(`check config ${warning}`));
-      assert.equal(wrong.log().filter((line) => line.warning === warning).length, 1);
-      assert.deepEqual((await wrong.status()).warnings, [warning]);
-      assert.ok((await wrong.stop()).stderr.includes(`meter: ${warning}\n`));
-    } finally {
-      await wrong.stop();
-      removeHome(wrong.home);
     }
   });
 });

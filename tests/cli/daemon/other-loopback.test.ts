@@ -10,6 +10,7 @@ import {
   runMeter,
   SUITE_TIMEOUT_MS,
 } from "../../end-to-end/meter-process.rig.ts";
+import { runWords } from "../run-command.rig.ts";
 
 describe("reachableHost()", () => {
   for (const [listensOn, reached] of [
@@ -41,7 +42,7 @@ describe("a daemon on another loopback address", {
 }, () => {
   const home = createHome(["[proxy]", 'host = "::1"', "port = 0", "[api]", 'host = "::1"', "port = 0"]);
   after(async () => {
-    await runMeter(home, ["stop"]);
+    await runWords(home, ["stop"]);
     removeHome(home);
   });
 
@@ -49,15 +50,15 @@ describe("a daemon on another loopback address", {
     const started = await runMeter(home, ["start"]);
     assert.deepEqual([started.code, started.stderr], [0, ""]);
     assert.match(started.stdout, /^Metering\. Proxy: http:\/\/\[::1\]:\d+ /);
-    const { stdout: status } = await runMeter(home, ["status"]);
+    const { stdout: status } = await runWords(home, ["status"]);
     const [, proxy] = /^proxy +(http:\/\/\[::1\]:\d+) /m.exec(status) ?? [];
     assert.match(status, /^api +http:\/\/\[::1\]:\d+$/m);
     const run = await runMeter(home, ["run", "--", process.execPath, "-p", "process.env.HTTPS_PROXY"]);
     assert.equal(run.stdout.replace(/\/\/.*@/, "//"), `${proxy}\n`);
-    assert.match((await runMeter(home, ["open", "--print"])).stdout, /^http:\/\/\[::1\]:\d+\/\n$/);
-    const doctor = await runMeter(home, ["doctor", "--json"]);
+    assert.match((await runWords(home, ["open", "--print"])).stdout, /^http:\/\/\[::1\]:\d+\/\n$/);
+    const doctor = await runWords(home, ["doctor", "--json"]);
     const { findings } = JSON.parse(doctor.stdout) as { findings: { check: string; level: string }[] };
     assert.equal(findings.find(({ check }) => check === "self-test")?.level, "ok", doctor.stdout);
-    assert.equal((await runMeter(home, ["stop"])).code, 0);
+    assert.equal((await runWords(home, ["stop"])).code, 0);
   });
 });

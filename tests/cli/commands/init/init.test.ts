@@ -19,6 +19,7 @@ import {
   runProgram,
   SUITE_TIMEOUT_MS,
 } from "../../../end-to-end/meter-process.rig.ts";
+import { runWords, type Said } from "../../run-command.rig.ts";
 
 /** Returns a port that is free at the moment. Programs are configured with a fixed one. */
 function freePort(): Promise<number> {
@@ -103,8 +104,13 @@ class User {
     return runProgram([...meterWords, ...words], { env: this.env });
   }
 
+  /** Runs a command in this process, which has another user's home. */
+  runHere(...words: string[]): Promise<Said> {
+    return runWords(this.meterHome, words, { ...this.env, METER_HOME: this.meterHome });
+  }
+
   async leave(): Promise<void> {
-    await this.meter("stop");
+    await this.runHere("stop");
     removeHome(this.folder);
   }
 }
@@ -175,7 +181,7 @@ describe("meter init and uninstall", { skip, timeout: SUITE_TIMEOUT_MS }, () => 
       told,
       /--user daemon-reload\n--user enable meter\.socket meter\.service\n--user start meter\.socket\n--user start meter\.service\n/,
     );
-    const status = await user.meter("status");
+    const status = await user.runHere("status");
     assert.match(status.stdout, /\nservice {3}systemd/);
 
     // A new shell sends a program to the proxy: the proxy counts it.
@@ -227,7 +233,7 @@ describe("meter init and uninstall", { skip, timeout: SUITE_TIMEOUT_MS }, () => 
       seen.push(failed.stderr.replace(/^meter: systemctl --user .*: no /, "").trim());
       assert.equal(failed.code, 1, words);
       assert.deepEqual(outside(snapshot(user.home)), outside(untouched), words);
-      const isRunning = (await user.meter("status")).code !== 3;
+      const isRunning = (await user.runHere("status")).code !== 3;
       assert.equal(isRunning, false, `no daemon stays where ${words} failed`);
     }
     assert.deepEqual(seen, ["daemon-reload", "enable", "start meter.socket", "start meter.service"]);
