@@ -48,17 +48,16 @@ const SMALL_END_TO_END = [
   "tests/end-to-end/{bad-input,beyond-this-machine,body-capture,client-aborts,coverage,estimates,exactness}.test.ts",
   "tests/end-to-end/{killed-daemon,large-requests,limits,loopback-api,lost-credentials,many-connections}.test.ts",
   "tests/end-to-end/{restart,shell-variables,stubborn-clients,transparency,unlisted-hosts,webhooks,websocket}.test.ts",
+  "tests/cli/{cloud/edited-config,daemon/other-loopback,install/self-test}.test.ts",
+  "tests/cli/commands/start/restart-with-memory-limits.test.ts",
 ];
 /** Not bundled: files that start daemons, clouds or browsers, crash their server, or need a process of their own. */
 const SEPARATE = [
   "tests/adapters/threads/collect-at-rest.test.ts",
   "tests/cli/{compile-cache,load-bundle,start-up}.test.ts",
-  "tests/cli/cloud/edited-config.test.ts",
   "tests/cli/commands/{doctor,init}/{doctor,init}.test.ts",
   "tests/cli/commands/lifecycle.test.ts",
-  "tests/cli/commands/start/restart-with-memory-limits.test.ts",
-  "tests/cli/daemon/other-loopback.test.ts",
-  "tests/cli/install/{self-test,systemd}.test.ts",
+  "tests/cli/install/systemd.test.ts",
   "tests/cli/meter-cloud/{control-channel,long-backup,processes}.test.ts",
   "tests/core/operations/install/written-files.test.ts",
   "tests/examples/deno-serve.test.ts",
@@ -150,10 +149,10 @@ const separate = new Set(find(SEPARATE));
 const awaiting = new Set(find(AWAITING));
 const units = find(UNITS).filter((file) => !separate.has(file));
 const databaseTests = find(DATABASE_TESTS).filter((file) => !separate.has(file));
-const longer = new Set([...separate, ...units, ...databaseTests]);
+const smallEndToEnd = find(SMALL_END_TO_END);
+const longer = new Set([...separate, ...units, ...databaseTests, ...smallEndToEnd]);
 const recorded = new Set(statementSuites());
 const short = find(SHORT).filter((file) => !longer.has(file));
-const smallEndToEnd = find(SMALL_END_TO_END);
 
 const { values: options } = parseArgs({
   options: {
