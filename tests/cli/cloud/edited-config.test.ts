@@ -37,10 +37,13 @@ describe("config.toml, edited while a daemon runs", { skip: onNodeOnly, timeout:
   /** The beginnings of the two warnings about what the daemon read at its start. */
   const standing = ["warning   bodies.retention_days:", "warning   api.colour:"];
 
-  it("names a value of the wrong type with file, line and fix in status, doctor, log and API", async () => {
+  it("starts a daemon in spite of invalid settings; a value of the wrong type is named with file, line and fix in status, doctor, log and API", async () => {
     const warning = retentionWarning();
     const inOneLine = (text: string) => text.replaceAll(/\s+/g, " ");
-    assert.ok(inOneLine((await runWords(meter.home, ["status"])).stdout).includes(`warning ${warning}`));
+    const status = await runWords(meter.home, ["status"]);
+    assert.equal(status.code, 0);
+    assert.match(status.stdout, /\nwarning {3}.*colour/);
+    assert.ok(inOneLine(status.stdout).includes(`warning ${warning}`));
     assert.ok(inOneLine((await runWords(meter.home, ["doctor"])).stdout).includes(`check config ${warning}`));
     assert.equal(meter.log().filter((line) => line.warning === warning).length, 1);
     const [first, second = "", ...others] = (await meter.status()).warnings;
@@ -60,6 +63,7 @@ describe("config.toml, edited while a daemon runs", { skip: onNodeOnly, timeout:
     const { stderr } = await meter.stop();
     assert.match(stderr, /^meter: cloud\.bodies\.upload_from must be now, none/m);
     assert.ok(stderr.includes(`meter: ${retentionWarning()}\n`));
+    assert.match(stderr, /^meter: .*colour/m);
   });
 
   it("keeps the settings in force while the file can't be read, and names the place in status, log and page", async () => {
