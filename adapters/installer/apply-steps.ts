@@ -59,7 +59,7 @@ async function readStateBefore(run: RunProgram, { step, earlier }: PlannedStep):
       const edit = insertBlock(text ?? "", step.lines.map(asBytes));
       if (!edit.ok)
         throw new InstallStepError(
-          `${step.path} has incomplete or repeated meter markers. Remove the lines between them, then run: meter init`,
+          `${step.path} has incomplete or repeated meter markers. Remove the lines between them, then run this command again`,
         );
       const separator = readBlock(text ?? "") === null ? { separator: edit.separator } : {};
       const replaced = earlier?.step.kind === "block" ? { replaced: blockText(earlier.step.lines) } : {};
@@ -93,8 +93,8 @@ function editMember(step: MemberStep, earlier: PlannedStep["earlier"]): { text: 
   if (edit.ok) return edit;
   throw new InstallStepError(
     edit.reason === "no_object"
-      ? `${step.path} is not a JSON object. Correct it, then run: meter init`
-      : `${step.path} sets ${step.name} to something else. Remove that, then run: meter init`,
+      ? `${step.path} is not a JSON object. Correct it, then run this command again`
+      : `${step.path} sets ${step.name} to something else. Remove that, then run this command again`,
   );
 }
 

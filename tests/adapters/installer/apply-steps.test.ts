@@ -408,9 +408,15 @@ describe("a member in another program's settings", () => {
   it("replaces no value and no file that is not its own, and leaves one that was changed", () =>
     inFolder(async (folder) => {
       write(folder, '{"statusLine":null}');
-      await assert.rejects(take([stepIn(folder)]), /sets statusLine to something else/);
+      await assert.rejects(
+        take([stepIn(folder)]),
+        /sets statusLine to something else\. Remove that, then run this command again$/,
+      );
       writeFileSync(join(folder, ".claude", "settings.json"), "[]");
-      await assert.rejects(take([stepIn(folder)]), /is not a JSON object/);
+      await assert.rejects(
+        take([stepIn(folder)]),
+        /is not a JSON object\. Correct it, then run this command again$/,
+      );
       writeFileSync(join(folder, ".claude", "settings.json"), "{}");
       const { record } = await take([stepIn(folder)]);
       const changed = read(folder).replace("command", "other");
