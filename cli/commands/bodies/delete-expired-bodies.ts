@@ -1,4 +1,5 @@
 import { sweepCutoff } from "../../../core/privacy/retention/sweep.ts";
+import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import { sweepBodies } from "../../../daemon/tasks/body-sweep.ts";
 import { withStore } from "../../home/open-store.ts";
 import { readConfig } from "../../home/read-config.ts";
@@ -18,7 +19,8 @@ export async function deleteExpiredBodies(
   const { retentionDays } = (await readConfig(home, context.env)).config.bodies;
   await withStore(home, { readOnly: options.dryRun }, async (store) => {
     const now = Date.now();
-    const bodies = (n: number) => `${n} ${n === 1 ? "body" : "bodies"} older than ${retentionDays} days`;
+    const bodies = (n: number) =>
+      `${formatQuantity(n, "body", "bodies")} older than ${formatQuantity(retentionDays, "day")}`;
     if (options.dryRun)
       return context.print(
         `Would delete ${bodies(store.bodies.countBefore(sweepCutoff(now, retentionDays)))}.`,
