@@ -52,7 +52,8 @@ function describeStoreError(error: StoreError, home: string): string {
     case "missing":
       return `Nothing has been metered yet: there is no database in ${home}.\nStart metering: meter start`;
     case "older_schema":
-      return "The database was written by an older version of meter.\nUpdate it: meter start";
+      // A daemon of the older version may still run.
+      return "The database was written by an older version of meter.\nUpdate it: meter stop && meter start";
     case "newer_schema":
       return "The database was written by a newer version of meter.\nUpdate meter as it was installed; in a clone: git pull && npm ci";
     case "busy":

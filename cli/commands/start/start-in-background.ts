@@ -4,6 +4,7 @@ import { startDaemonOf } from "../../daemon/start-daemon.ts";
 import { databaseBytes } from "../../home/database-file.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { exitCodes } from "../../program/exit-codes.ts";
+import { version } from "../../program/version.ts";
 import { offerImport } from "../../records/offer-import.ts";
 import { runImport } from "../run-import.ts";
 import { passwordNotice } from "./proxy-login.ts";
@@ -19,6 +20,8 @@ export async function startInBackground(
     context.print(
       `The daemon is already running: process ${running.pid}, proxy on port ${running.proxy_port}.`,
     );
+    if (running.version !== version)
+      context.print(`The installed version is ${version}. Restart the daemon: meter stop && meter start`);
     return exitCodes.ok;
   }
   const isFirst = databaseBytes(home) === 0;

@@ -57,6 +57,12 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
       [again.code, again.stdout],
       [0, `The daemon is already running: process ${state.pid}, proxy on port ${state.proxy_port}.\n`],
     );
+    writeFileSync(stateFile(home), JSON.stringify({ ...state, version: "0.3.9" }));
+    assert.match(
+      (await runWords(home, ["start"])).stdout,
+      /^The daemon is already running: .*\.\nThe installed version is \S+\. Restart the daemon: meter stop && meter start\n$/,
+    );
+    writeFileSync(stateFile(home), JSON.stringify(state));
     const second = await runWords(home, ["start", "--foreground"]);
     assert.deepEqual([second.code, second.stderr], [1, `meter: Another daemon runs in ${home}.\n`]);
 

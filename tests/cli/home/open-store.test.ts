@@ -26,6 +26,25 @@ describe("withStore()", () => {
     }
   });
 
+  it("says how to update a database of an older version, also while a daemon of that version runs", async () => {
+    const { home, remove } = await createSampleHome();
+    try {
+      const older = await createSqliteOpener().open(databaseFile(home));
+      older.execute("PRAGMA user_version = 14");
+      older.close();
+      await assert.rejects(
+        withStore(home, { readOnly: true }, async () => {}),
+        {
+          name: "CommandFailure",
+          message:
+            "The database was written by an older version of meter.\nUpdate it: meter stop && meter start",
+        },
+      );
+    } finally {
+      remove();
+    }
+  });
+
   it("reports that another process locks the database, and still reads it", async () => {
     const { home, remove } = await createSampleHome();
     const other = await createSqliteOpener().open(databaseFile(home));
