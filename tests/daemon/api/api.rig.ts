@@ -48,6 +48,8 @@ export const sampleStatus: DaemonStatus = {
   warnings: [],
 };
 
+const prices = createPriceBook(loadBundledRates());
+
 /** The API on a store in memory. */
 export interface ApiRig {
   store: Store;
@@ -64,7 +66,6 @@ export async function openApi(
   const store = await openStore(opener, ":memory:");
   const owner = change.owner === undefined ? "self" : change.owner;
   const clock = createManualClock(Date.UTC(2026, 4, 12, 18));
-  const prices = createPriceBook(loadBundledRates());
   const ports: ApiPorts = {
     version: "0.4.0",
     allowedHosts: new Set([HOST, "localhost:8765", "[::1]:8765"]),
