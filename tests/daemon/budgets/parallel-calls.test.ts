@@ -24,7 +24,7 @@ import {
   rigAttribution,
 } from "./held-calls.rig.ts";
 
-const CALLS = 200;
+const CALLS = 100;
 
 /** Longer than the test runs, in milliseconds. */
 const PATIENCE_MS = 600_000;
