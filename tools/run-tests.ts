@@ -45,9 +45,10 @@ const DATABASE_TESTS = ["tests/cloud/**/*.test.ts", "tests/adapters/{accounts,po
 const SHORT = ["tests/{adapters,cli,daemon,docs,examples,simulation,tools}/**/*.test.ts"];
 /** Files that start a daemon or two each: a process of its own would be a sixth of a file's CPU time. */
 const SMALL_END_TO_END = [
-  "tests/end-to-end/{bad-input,beyond-this-machine,body-capture,client-aborts,coverage,estimates,exactness}.test.ts",
+  "tests/end-to-end/{agents,bad-input,beyond-this-machine,body-capture,client-aborts,coverage,estimates,exactness}.test.ts",
   "tests/end-to-end/{killed-daemon,large-requests,limits,loopback-api,lost-credentials,many-connections}.test.ts",
-  "tests/end-to-end/{restart,shell-variables,stubborn-clients,transparency,unlisted-hosts,webhooks,websocket}.test.ts",
+  "tests/end-to-end/{refused-clients,restart,shell-variables,socket-activation,start-meter,stubborn-clients}.test.ts",
+  "tests/end-to-end/{transparency,unlisted-hosts,webhooks,websocket}.test.ts",
   "tests/cli/{cloud/edited-config,daemon/other-loopback,install/self-test}.test.ts",
   "tests/cli/commands/start/restart-with-memory-limits.test.ts",
 ];
