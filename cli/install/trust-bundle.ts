@@ -19,7 +19,8 @@ export function bundleFor(
     existsSync(file) ? readPemBundle(readFileSync(file, "utf8"), file).map((root) => root.trim()) : [];
   const own = inFile(caFile);
   const roots = new Set(loadSystemRoots().map((root) => root.trim()));
-  for (const root of trustedFiles.flatMap(inFile)) roots.add(root);
+  // Several variables often name one file, and each certificate is parsed.
+  for (const root of [...new Set(trustedFiles)].flatMap(inFile)) roots.add(root);
   // Ours come last whether or not the system's list contains them, so that the name does not change.
   for (const root of own) roots.delete(root);
   const text = `${[...roots, ...own].join("\n")}\n`;
