@@ -19,14 +19,14 @@ import {
 } from "../../tests/simulation/mod.ts";
 import { installPackages } from "../../tools/packages.ts";
 import { compareTotals, reportedTotals, statedTotals, type Totals } from "./compare-totals.ts";
+import { keepRunning } from "./keep-running.ts";
 import { heading, program, runMeter, type Stage, say } from "./run-meter.ts";
-import { ann, type DemoCloud, prepareDemoCloud, showCloud, startDemoCloud } from "./show-cloud.ts";
+import { type DemoCloud, prepareDemoCloud, showCloud, startDemoCloud } from "./show-cloud.ts";
 
 /** How long the simulated models take to respond, in milliseconds: less than real ones. */
 const THINK_MS = 80;
 
 await installPackages("examples/demo");
-const keep = process.argv.includes("--keep");
 
 function writeConfig(home: string, simulation: ProviderSimulation, parent: ParentProxy): void {
   writeFileSync(
@@ -46,11 +46,12 @@ function writeConfig(home: string, simulation: ProviderSimulation, parent: Paren
 }
 
 async function driveProject(
-  { home }: Stage,
+  { home, left }: Stage,
   folder: string,
   project: string,
   clients: readonly SdkClient[],
 ): Promise<DrivenClient[]> {
+  left?.throwIfAborted();
   const cwd = createProjectFolder(folder, project);
   const how = { cwd, prefix: [...program, "run", "--"], env: { METER_HOME: home } };
   const driven = (
@@ -155,23 +156,7 @@ async function main(): Promise<boolean> {
     say(await Promise.race([runMeter(stage, ["start"]), interrupted]));
     shown = show(stage, folder, simulation, cloud);
     const { agrees, overviewUrl } = await Promise.race([shown, interrupted]);
-    if (keep) {
-      heading("Still running, providers, cloud and all");
-      say(`In another terminal, in this folder:
-
-  export METER_HOME=${stage.home}
-  npx --no-install meter run -- node examples/demo/client-anthropic.ts
-  npx --no-install meter explain last
-  npx --no-install meter status
-
-In a browser, which will ask about the certificate (an authority of this demo signed it):
-
-  ${overviewUrl}
-  ${ann.email}, ${ann.password}
-
-Ctrl-C here stops the daemon, the cloud and the providers and removes that home.`);
-      await interrupted.catch(() => {});
-    }
+    await keepRunning(process.argv, stage, overviewUrl, interrupted);
     return agrees;
   } finally {
     // Also after an interrupted start, whose daemon may already run.

@@ -13,19 +13,36 @@ import {
   statedTotals,
   type Totals,
 } from "../../examples/demo/compare-totals.ts";
+import { keepRunning } from "../../examples/demo/keep-running.ts";
 import { onNodeOnly, plainEnvironment, runProgram, SUITE_TIMEOUT_MS, waitFor } from "./meter-process.rig.ts";
 import { programFile } from "./program-file.rig.ts";
 
 const demo = fileURLToPath(new URL("../../examples/demo/main.ts", import.meta.url));
 
 describe("npm run demo", { skip: onNodeOnly, timeout: 3 * SUITE_TIMEOUT_MS }, () => {
-  it("shows two projects and a cloud, reports both as exact, and cleans up", async () => {
-    const { code, stdout, stderr } = await runProgram([process.execPath, demo]);
+  it("shows two projects and a cloud, reports both as exact, keeps running on request, stops, and cleans up", async () => {
+    const child = spawn(process.execPath, [demo, "--keep"], {
+      env: plainEnvironment(),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let output = "";
+    let complaints = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (complaints += text));
+    const ended = once(child, "close");
+    await waitFor("the demo to stand", () => output.includes("Ctrl-C here stops"), SUITE_TIMEOUT_MS).catch(
+      (cause: Error) => assert.fail(`${cause.message}: ${output}${complaints}`),
+    );
+    const [, home = ""] = /\n {2}export METER_HOME=(\S+)\n/.exec(output) ?? [];
+    const program = programFile("bin.js");
+    const status = await runProgram([process.execPath, program, "status"], { env: { METER_HOME: home } });
+    assert.equal(status.code, 0);
+    child.kill("SIGINT");
+    assert.deepEqual(await ended, [0, null]);
     // A busy machine makes `meter sync` report its progress.
-    const problems = stderr.replaceAll(/^meter: Still sending: .*\n/gm, "");
-    assert.deepEqual([code, problems], [0, ""], stdout);
+    assert.equal(complaints.replaceAll(/^meter: Still sending: .*\n/gm, ""), "");
     assert.match(
-      stdout,
+      output,
       /\nYes: 53 calls, [\d,]+ tokens and \$\d+\.\d+, in the report and in the providers' own totals\.\n/,
     );
     for (const shown of [
@@ -55,17 +72,23 @@ describe("npm run demo", { skip: onNodeOnly, timeout: 3 * SUITE_TIMEOUT_MS }, ()
       /^GOOD: zero variance \(0 %\)\.$/m,
       /^Exactly zero, to the last token and pico-USD\.$/m,
     ]) {
-      assert.match(stdout, shown);
+      assert.match(output, shown);
     }
-    const [, home = ""] = / Home: (\S+)\n/.exec(stdout) ?? [];
-    assert.notEqual(home, "");
+    assert.equal(/ Home: (\S+)\n/.exec(output)?.[1], home);
     assert.equal(existsSync(home), false);
-    const [, cloud = ""] = /\n(https:\/\/127\.0\.0\.1:\d+)\/w\/[0-9a-f-]{36}\n$/.exec(stdout) ?? [];
+    assert.ok(!readdirSync(tmpdir()).some((name) => home.includes(name) && name.startsWith("meter-demo-")));
+    const [, cloud = ""] =
+      /\n(https:\/\/127\.0\.0\.1:\d+)\/w\/[0-9a-f-]{36}\n\n── Still running/.exec(output) ?? [];
     assert.equal(new URL(cloud).protocol, "https:");
     await assert.rejects(
       fetch(cloud),
       ({ cause }: Error) => (cause as { code?: string }).code === "ECONNREFUSED",
     );
+  });
+
+  it("does not keep running if it is not asked to", { timeout: SUITE_TIMEOUT_MS }, async () => {
+    const stays = new Promise<never>(() => {});
+    await keepRunning(["node", demo], { home: "" }, "", stays);
   });
 
   it("ends its processes if the reader of its output has exited", async () => {
@@ -89,25 +112,6 @@ describe("npm run demo", { skip: onNodeOnly, timeout: 3 * SUITE_TIMEOUT_MS }, ()
       commandLines().filter((line) => line.includes(folder)),
       [],
     );
-  });
-
-  it("keeps running on request, explains how to use and stop it, and stops", async () => {
-    const child = spawn(process.execPath, [demo, "--keep"], {
-      env: plainEnvironment(),
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    let output = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
-    const ended = once(child, "close");
-    await waitFor("the demo to stand", () => output.includes("Ctrl-C here stops"), SUITE_TIMEOUT_MS);
-    const [, home = ""] = /\n {2}export METER_HOME=(\S+)\n/.exec(output) ?? [];
-    const program = programFile("bin.js");
-    const status = await runProgram([process.execPath, program, "status"], { env: { METER_HOME: home } });
-    assert.equal(status.code, 0);
-    child.kill("SIGINT");
-    assert.deepEqual(await ended, [0, null]);
-    assert.equal(existsSync(home), false);
-    assert.ok(!readdirSync(tmpdir()).some((name) => home.includes(name) && name.startsWith("meter-demo-")));
   });
 });
 
