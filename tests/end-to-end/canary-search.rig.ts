@@ -1,12 +1,16 @@
 import { Buffer } from "node:buffer";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { Millis } from "../../core/values/time.ts";
 
 /** The kinds of canaries: a credential, or text that a person wrote. */
 export type CanaryKind = "secret" | "text";
 
 /** Each canary begins with the mark of its kind, so that one search of a file finds all of them. */
 const MARKS: Readonly<Record<CanaryKind, string>> = { secret: "cnrys7x", text: "cnryt7x" };
+
+/** The beginning of both marks. Only bytes that have it are searched for the marks. */
+const BEGINNING = "cnry";
 
 /** A canary, which its kind and number identify wherever it is found. */
 export function canary(kind: CanaryKind, number: number): string {
@@ -56,37 +60,49 @@ function needlesOf(mark: string): Needle[] {
   ];
 }
 
+const BEGINNINGS = needlesOf(BEGINNING);
 const NEEDLES = Object.entries(MARKS).map(([kind, mark]) => [kind as CanaryKind, needlesOf(mark)] as const);
 
 /** Finds canaries of any number in bytes, in every known form. Returns the first of each form. */
-export function findCanaries(place: string, bytes: Uint8Array): Find[] {
-  const haystack = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+export function findCanaries(place: string, searched: Uint8Array): Find[] {
+  const haystack = Buffer.from(searched.buffer, searched.byteOffset, searched.byteLength);
   const folded = Buffer.from(haystack);
   for (let at = 0; at < folded.length; at += 1) {
     const byte = folded[at] as number;
     if (byte >= 65 && byte <= 90) folded[at] = byte + 32;
   }
+  const positionOf = ({ bytes: needle, foldsCase }: Needle) =>
+    (foldsCase ? folded : haystack).indexOf(needle);
+  if (BEGINNINGS.every((needle) => positionOf(needle) < 0)) return [];
   return NEEDLES.flatMap(([kind, needles]) =>
-    needles.flatMap(({ form, bytes: needle, foldsCase }) => {
-      const at = (foldsCase ? folded : haystack).indexOf(needle);
+    needles.flatMap((needle) => {
+      const { form, bytes } = needle;
+      const at = positionOf(needle);
       if (at < 0) return [];
-      const around = haystack.subarray(Math.max(0, at - 60), at + needle.length + 40).toString("latin1");
+      const around = haystack.subarray(Math.max(0, at - 60), at + bytes.length + 40).toString("latin1");
       return [{ kind, place, form, context: around.replaceAll(/[^\x20-\x7e]/g, ".") }];
     }),
   );
 }
 
-/** Lists the files below a folder that are not empty. */
-export function filesIn(folder: string): string[] {
+/** Lists the files below a folder that are not empty and were written at or after a time. Those of a new database are older. */
+export function filesIn(folder: string, since: Millis = 0): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0);
+    .filter((file) => {
+      const stats = statSync(file, { throwIfNoEntry: false });
+      return stats !== undefined && stats.size > 0 && stats.mtimeMs >= since;
+    });
 }
 
-/** Searches every file below a folder. */
-export function findInFolder(folder: string, isSearched: (file: string) => boolean = () => true): Find[] {
-  return filesIn(folder).flatMap((file) => {
+/** Searches every file below a folder that was written at or after a time. */
+export function findInFolder(
+  folder: string,
+  since: Millis = 0,
+  isSearched: (file: string) => boolean = () => true,
+): Find[] {
+  return filesIn(folder, since).flatMap((file) => {
     try {
       return isSearched(file) ? findCanaries(file, readFileSync(file)) : [];
     } catch (cause) {

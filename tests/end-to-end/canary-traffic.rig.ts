@@ -8,7 +8,7 @@ import { WebSocket } from "ws";
 import { type CanaryRig, readToken } from "./canary.rig.ts";
 import { type CanaryKind, canary } from "./canary-search.rig.ts";
 import { shapes } from "./canary-shapes.rig.ts";
-import { meterWords, runMeter, runProgram, waitFor } from "./meter-process.rig.ts";
+import { meterWords, runProgram, waitFor } from "./meter-process.rig.ts";
 import { dialProvider, dialTcp, receive } from "./raw-client.rig.ts";
 
 /** Canaries that are sent in other ways than the listed shapes. */
@@ -144,7 +144,7 @@ async function sendOtherwise({ meter, folder, home }: CanaryRig): Promise<void> 
 export async function drive(rig: CanaryRig): Promise<void> {
   await sendShapes(rig);
   await sendOtherwise(rig);
-  const { code, stderr } = await runMeter(rig.home, ["sync"]);
+  const { code, stderr } = await rig.meter.run(["sync"]);
   assert.equal(code, 0, stderr);
 }
 
@@ -154,7 +154,7 @@ export async function capture(rig: CanaryRig): Promise<void> {
     ["project", "canaries", "set", "body-capture", "on"],
     ["cloud", "privacy", "set", "bodies.enabled", "true"],
   ]) {
-    assert.equal((await runMeter(rig.home, words)).code, 0);
+    assert.equal((await rig.meter.run(words)).code, 0);
   }
   // The daemon reads the setting once a second.
   await waitFor("bodies to be kept", async () => {
@@ -168,12 +168,11 @@ export async function capture(rig: CanaryRig): Promise<void> {
 
 /** Sends a body of a synced request as a daemon without redaction would. Returns the response. */
 export async function offer(
-  { home, meter, cloud }: CanaryRig,
+  { home, cloud }: CanaryRig,
+  requestId: string,
   number: number,
   text: Buffer,
 ): Promise<unknown> {
-  const rows = await meter.rows();
-  const { requestId } = rows[number % rows.length] ?? assert.fail("nothing is recorded");
   const answer = await fetch(`${cloud.url}/v1/requests/${requestId}/body`, {
     method: "POST",
     headers: { authorization: `Bearer ${readToken(home)}`, "content-type": "application/json" },

@@ -10,6 +10,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { WebSocketServer } from "ws";
 import { databaseFile } from "../../cli/home/database-file.ts";
+import type { Millis } from "../../core/values/time.ts";
 import { type CloudProcess, startCloudProcess } from "../cloud/kit/cloud-process.ts";
 import { type Person, signUp } from "../cloud/kit/person.ts";
 import { createCertificateAuthority } from "../simulation/certificate-authority.ts";
@@ -154,6 +155,8 @@ async function startWireRecorder(target: string): Promise<WireRecorder> {
 
 /** Providers, a daemon and a cloud, connected through the recorder. */
 export interface CanaryRig {
+  /** When it was started, before any canary was sent. */
+  readonly startedAt: Millis;
   readonly folder: string;
   readonly home: string;
   readonly provider: EchoProvider;
@@ -174,6 +177,7 @@ export async function createCanaryRig(
   given: { env: Readonly<Record<string, string>>; parentPassword: string },
   ...answers: Parameters<typeof startEchoProvider> extends [string, ...infer Rest] ? Rest : never
 ): Promise<CanaryRig> {
+  const startedAt = Date.now();
   const folder = mkdtempSync(join(tmpdir(), "meter-canary-"));
   const provider = await startEchoProvider(folder, ...answers);
   const parent = await createParentProxy(provider, { credentials: `meter:${given.parentPassword}` });
@@ -192,6 +196,7 @@ export async function createCanaryRig(
   const meter = await startMeter(home);
   await connectMeter(home, wire.url, person);
   return {
+    startedAt,
     folder,
     home,
     provider,
