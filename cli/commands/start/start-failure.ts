@@ -2,9 +2,11 @@ import { findListener } from "../../../adapters/process-table/find-listener.ts";
 import type { Config } from "../../../core/operations/config/config.ts";
 import { CertificateStoreError } from "../../../core/ports/certificates.ts";
 import { StoreError } from "../../../core/ports/sqlite.ts";
+import { quoteForShell } from "../../../core/values/text/shell-words.ts";
 import { NonLoopbackHostError } from "../../../daemon/proxy/listen-host.ts";
 import { ProxyListenError } from "../../../daemon/proxy/start-proxy.ts";
 import { configFile } from "../../home/config-file.ts";
+import { authorityFiles } from "../../home/prepare-home.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
 
 /** A reason why the daemon can't start that also holds for a process which only relays, or should not be got around. */
@@ -26,8 +28,13 @@ export async function describeStartFailure(cause: unknown, config: Config, home:
     if (code === "EADDRINUSE") return new StartRefusal(await portInUse(section, config, home));
     return new StartRefusal(`${message}. Set another host or port in [${section}] of ${configFile(home)}.`);
   }
-  if (cause instanceof CertificateStoreError || cause instanceof StoreError)
-    return new CommandFailure(`${cause.message}.`);
+  if (cause instanceof CertificateStoreError) {
+    const folder = quoteForShell(authorityFiles(home).caFolder);
+    return new CommandFailure(
+      `${cause.message}.\nReplace the authority, then trust the new one: mv ${folder} ${folder}.damaged && meter init`,
+    );
+  }
+  if (cause instanceof StoreError) return new CommandFailure(`${cause.message}.`);
   return cause;
 }
 

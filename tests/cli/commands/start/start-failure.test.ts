@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { describeStartFailure, StartRefusal } from "../../../../cli/commands/start/start-failure.ts";
+import { CommandFailure } from "../../../../cli/program/exit-codes.ts";
 import { resolveConfig } from "../../../../core/operations/config/resolve-config.ts";
+import { CertificateStoreError } from "../../../../core/ports/certificates.ts";
 import { NonLoopbackHostError } from "../../../../daemon/proxy/listen-host.ts";
 import { ProxyListenError } from "../../../../daemon/proxy/start-proxy.ts";
 
@@ -43,4 +45,15 @@ describe("describeStartFailure()", () => {
       assert.equal(failure.message, message);
     });
   }
+
+  it("says how to replace a damaged authority", async () => {
+    const cause = new CertificateStoreError("certificate authority in /my home/ca: unsupported");
+    const failure = await describeStartFailure(cause, config, "/my home");
+    assert.ok(failure instanceof CommandFailure && !(failure instanceof StartRefusal));
+    assert.equal(
+      failure.message,
+      "certificate authority in /my home/ca: unsupported.\n" +
+        "Replace the authority, then trust the new one: mv '/my home/ca' '/my home/ca'.damaged && meter init",
+    );
+  });
 });
