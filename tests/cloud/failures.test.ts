@@ -3,11 +3,10 @@ import { describe, it } from "node:test";
 import { sql } from "kysely";
 import { systemClock } from "../../adapters/clock/system-clock.ts";
 import { openPostgres } from "../../adapters/postgres/postgres-server.ts";
-import { migrateCloud } from "../../cloud/store/migrate.ts";
 import { openCloudDatabase } from "../../cloud/store/open-database.ts";
 import { batch, createRig, json, record } from "./kit/cloud-rig.ts";
-import { describeOnPostgres, type Engine } from "./kit/engines.ts";
-import { missingPostgres, type PostgresServer, startPostgres } from "./kit/postgres-server.ts";
+import { describeOnPostgres, type Engine, startMigrated } from "./kit/engines.ts";
+import { missingPostgres, type PostgresServer } from "./kit/postgres-server.ts";
 
 const PATH = "/v1/requests/batch";
 const config = { rateLimits: { perKey: 1e6 } };
@@ -95,7 +94,7 @@ describe(`a crash of PostgreSQL in the middle of ingest${missing === null ? "" :
   skip: missing !== null,
 }, () => {
   it("loses nothing that was acknowledged; other batches can be sent again, and totals are exact", async () => {
-    const server = await startPostgres(true);
+    const server = await startMigrated(true);
     const rig = await createRig(durable(server), { config, database: { acquireTimeoutMs: 1_000 } });
     const workspace = await rig.addWorkspace();
     const batches = Array.from({ length: 120 }, () =>
@@ -147,10 +146,10 @@ describe(`a crash of PostgreSQL in the middle of ingest${missing === null ? "" :
 function durable(server: PostgresServer): Pick<Engine, "open"> {
   return {
     open: async (options) => {
-      const database = openPostgres(server.url("postgres"), systemClock, options);
+      const url = server.url("template1");
+      const database = openPostgres(url, systemClock, options);
       const db = openCloudDatabase(database);
-      await migrateCloud(db, 0);
-      return { db, owner: db, database, url: server.url("postgres"), close: () => db.destroy() };
+      return { db, owner: db, database, url, close: () => db.destroy() };
     },
   };
 }

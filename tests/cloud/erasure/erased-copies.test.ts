@@ -13,14 +13,13 @@ import { createCloud } from "../../../cloud/create-cloud.ts";
 import { erasePrompts } from "../../../cloud/erasure/run-erasure.ts";
 import { runPurge } from "../../../cloud/purge/run-purge.ts";
 import { compactDatabase } from "../../../cloud/store/compact.ts";
-import { migrateCloud } from "../../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
 import { sealOldBodies } from "../../../cloud/store/seal-old-bodies.ts";
 import { PURGE_DELAY_MS } from "../../../core/privacy/deletion/soft-deletion.ts";
 import { canary, type Find, findCanaries, findInFolder } from "../../end-to-end/canary-search.rig.ts";
 import { type CloudRig, createRig } from "../kit/cloud-rig.ts";
-import type { Engine } from "../kit/engines.ts";
-import { missingPostgres, type PostgresServer, PROGRAMS, startPostgres } from "../kit/postgres-server.ts";
+import { type Engine, startMigrated } from "../kit/engines.ts";
+import { missingPostgres, type PostgresServer, PROGRAMS } from "../kit/postgres-server.ts";
 import { bodyPayload, sendRequest } from "../kit/stored-body.ts";
 
 const config = { rateLimits: { perUser: 1e6, perKey: 1e6 } };
@@ -48,13 +47,12 @@ describe("copies of a PostgreSQL database from which prompts were erased", {
   const folder = mkdtempSync(join(tmpdir(), "meter-erased-"));
 
   before(async () => {
-    server = await startPostgres(true);
-    database = openPostgres(server.url("postgres"), systemClock);
+    server = await startMigrated(true);
+    database = openPostgres(server.url("template1"), systemClock);
     db = openCloudDatabase(database);
     // docs/hosting.md: otherwise a reused segment of the log keeps its old bytes until they are overwritten.
     await sql.raw("alter system set wal_recycle = off").execute(db);
     await sql.raw("select pg_reload_conf()").execute(db);
-    await migrateCloud(db, 0);
     rig = await createRig(engineOf(db), { config });
   });
   after(async () => {
@@ -65,7 +63,7 @@ describe("copies of a PostgreSQL database from which prompts were erased", {
 
   /** As a backup has it: values are not compressed, and bytes are in hexadecimal. */
   const dump = (): Buffer => {
-    const made = spawnSync(`${PROGRAMS}/pg_dump`, [server.url("postgres")], { maxBuffer: 2 ** 30 });
+    const made = spawnSync(`${PROGRAMS}/pg_dump`, [server.url("template1")], { maxBuffer: 2 ** 30 });
     assert.equal(made.status, 0, String(made.stderr));
     return made.stdout;
   };
@@ -82,7 +80,7 @@ describe("copies of a PostgreSQL database from which prompts were erased", {
   /** The files of `meter-cloud backup`, and the text of its dump, which is compressed. */
   const findInBackup = async (name: string): Promise<Find[]> => {
     const target = join(folder, name);
-    await writeBackup({ db, database, engine: "postgres", dump: null }, server.url("postgres"), target);
+    await writeBackup({ db, database, engine: "postgres", dump: null }, server.url("template1"), target);
     const words = ["--file=-", join(target, "database.dump")];
     const read = spawnSync(`${PROGRAMS}/pg_restore`, words, { maxBuffer: 2 ** 30 });
     assert.equal(read.status, 0, String(read.stderr));

@@ -223,11 +223,11 @@ async function takeRunningServer(): Promise<SuiteServer> {
   return { url, stop: async () => {}, folder: null };
 }
 
-/** A server whose new databases are migrated. It is kept between runs, by its contents. */
-export async function startMigrated(): Promise<PostgresServer> {
+/** Starts a server whose `template1` and new databases are migrated. Its files are kept between runs, by the schema. */
+export async function startMigrated(durable = false): Promise<PostgresServer> {
   const path = savedFile(`meter-postgres-15-${schemaHash()}.tar`);
-  if (existsSync(path)) return await startPostgres(false, path);
-  const server = await startPostgres();
+  if (existsSync(path)) return await startPostgres(durable, path);
+  const server = await startPostgres(durable);
   // New databases are copies of this one.
   const template = await connect(server.url("template1"));
   await migrateCloud(template.db, 0);

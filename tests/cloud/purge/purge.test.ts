@@ -18,7 +18,6 @@ import { compactDatabase } from "../../../cloud/store/compact.ts";
 import { DELETED_WITH_WORKSPACE } from "../../../cloud/store/delete-and-blank.ts";
 import { leaveAllOrganisations } from "../../../cloud/store/deletions.ts";
 import { listErasureTasks } from "../../../cloud/store/erasures.ts";
-import { migrateCloud } from "../../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
 import { findErased } from "../../../cloud/store/purge.ts";
 import { RESUME_AFTER_MS } from "../../../cloud/store/tasks.ts";
@@ -41,9 +40,10 @@ import {
   describeOnPostgres,
   type Engine,
   migratedSnapshot,
+  startMigrated,
   type TestDatabase,
 } from "../kit/engines.ts";
-import { missingPostgres, startPostgres } from "../kit/postgres-server.ts";
+import { missingPostgres } from "../kit/postgres-server.ts";
 
 before(lowerPasswordCost);
 
@@ -611,8 +611,8 @@ describe("the files of a purged database", () => {
   const missing = missingPostgres();
   const skip = missing === null ? false : `NOT TESTED: ${missing}`;
   it("contain nothing that was erased once they are compacted, on PostgreSQL", { skip }, async (test) => {
-    const server = await startPostgres(true);
-    const db = openCloudDatabase(openPostgres(server.url("postgres"), systemClock));
+    const server = await startMigrated(true);
+    const db = openCloudDatabase(openPostgres(server.url("template1"), systemClock));
     test.after(async () => {
       await db.destroy();
       await server.stop();
@@ -620,7 +620,6 @@ describe("the files of a purged database", () => {
     // docs/hosting.md: otherwise a reused segment of the log keeps its old bytes until they are overwritten.
     await sql.raw("alter system set wal_recycle = off").execute(db);
     await sql.raw("select pg_reload_conf()").execute(db);
-    await migrateCloud(db, 0);
     const rig = await createRig(engineOf(db), { config, accounts: accountsOf });
     await deleteAll(rig);
     await sql.raw("checkpoint").execute(db);
