@@ -21,7 +21,7 @@ await installPackages("tools/build");
 execFileSync("tsc", ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
 removeInternalTypes();
 vendorPackages();
-bundleMeter();
+await bundleMeter();
 writeCorePackage();
 writeFileSync(join(dist, "sbom.cdx.json"), createSbom({ root, vendored: VENDORED }));
 
@@ -85,10 +85,10 @@ function vendor(packageName: string, adapter: string, specifier: RegExp, file: s
  * Bundles the program `meter`. The bundle is as deep as `cli/daemon`, from which `cli/bin.js` is found. Commands that are run often are
  * files of their own: the parts that all commands share would be 80 files, which take longer to load than the command runs.
  */
-function bundleMeter(): void {
+async function bundleMeter(): Promise<void> {
   const place = { root, folder: "dist/cli/bundle" };
   const external = [...Object.keys(OPTIONAL_PACKAGES), "../../vendor/*"];
-  bundleProgram({
+  await bundleProgram({
     ...place,
     entries: [
       "dist/cli/main.js",
@@ -97,7 +97,7 @@ function bundleMeter(): void {
     ],
     external,
   });
-  bundleOwnPrograms({ ...place, external }, (word) => `dist/cli/commands/${word}/run-${word}.js`);
+  await bundleOwnPrograms({ ...place, external }, (word) => `dist/cli/commands/${word}/run-${word}.js`);
 }
 
 /** Makes `dist/core` a package, `@llm-meter/core`, that depends only on valibot. */

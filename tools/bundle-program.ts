@@ -1,4 +1,5 @@
-import { execFileSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import process from "node:process";
@@ -24,9 +25,9 @@ export interface ProgramBundle {
  * Bundles a program with its packages. The licences of the packages go into `LICENSES.txt`. Throws if a file has a wide character, which esbuild
  * can't escape in a tagged template: write it as an entity of HTML.
  */
-export function bundleProgram(bundle: ProgramBundle): void {
+export async function bundleProgram(bundle: ProgramBundle): Promise<void> {
   const folder = join(bundle.root, bundle.folder);
-  writeFileSync(join(folder, "LICENSES.txt"), licencesOf(bundle.root, bundleModules(bundle)));
+  writeFileSync(join(folder, "LICENSES.txt"), licencesOf(bundle.root, await bundleModules(bundle)));
   for (const name of readdirSync(folder).filter((each) => each.endsWith(".js"))) {
     const wide = WIDE.exec(readFileSync(join(folder, name), "utf8"));
     if (wide !== null) throw new Error(`${name} has the character ${wide[0]} at ${wide.index}`);
@@ -40,11 +41,11 @@ const WIDE = /[^\0-\xff]/;
 const OWN_PROGRAMS = ["report", "status", "statusline"];
 
 /** Bundles each command that is a program of its own. `toEntry` returns the module that runs it. */
-export function bundleOwnPrograms(
+export async function bundleOwnPrograms(
   { external, ...place }: Pick<ProgramBundle, "root" | "folder" | "external">,
   toEntry: (word: string) => string,
-): void {
-  bundleModules({
+): Promise<void> {
+  await bundleModules({
     ...place,
     entries: OWN_PROGRAMS.map(toEntry),
     // Only Bun's SQLite needs it.
@@ -71,14 +72,14 @@ const COMMON_JS = [
  * are short, so that stack traces can be read. V8 keeps a file's text in memory, so comments and indentation are left out. Returns the paths of
  * the files that it read, relative to `root`.
  */
-export function bundleModules({
+export async function bundleModules({
   root,
   entries,
   folder,
   external,
   isWhole,
   isUnsplit,
-}: ProgramBundle): string[] {
+}: ProgramBundle): Promise<string[]> {
   const esbuild = findProgram("esbuild");
   if (esbuild === null) throw new Error(`esbuild has no package for ${process.platform} on ${process.arch}`);
   const metafile = join(root, folder, "metafile.json");
@@ -98,7 +99,9 @@ export function bundleModules({
     ...[...external, "bun:sqlite"].map((path) => `--external:${path}`),
   ];
   // By default, esbuild never collects garbage. New pages then take more CPU time than the collections do.
-  execFileSync(esbuild, words, { cwd: root, stdio: "inherit", env: { ...process.env, GOGC: "400" } });
+  const child = spawn(esbuild, words, { cwd: root, stdio: "inherit", env: { ...process.env, GOGC: "400" } });
+  const [code] = await once(child, "exit");
+  if (code !== 0) throw new Error(`esbuild failed: exit code ${code}`);
   const { inputs } = JSON.parse(readFileSync(metafile, "utf8"));
   rmSync(metafile);
   return Object.keys(inputs);

@@ -14,7 +14,7 @@ import { writeTestProgram } from "./test-program.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 if (process.env[PROGRAMS_VARIABLE] === undefined) {
   await installPackages("tools/build");
-  const programs = writeTestProgram(root, join(root, "node_modules/.cache/chaos-programs"));
+  const programs = await writeTestProgram(root, join(root, "node_modules/.cache/chaos-programs"));
   if (programs !== null) process.env[PROGRAMS_VARIABLE] = programs;
 }
 // They read the variable when they are loaded.

@@ -178,13 +178,15 @@ async function run(): Promise<string | null> {
   if (options.quick) return await runAll([[nodeTest(2, bundle("units", units, 2)), 5]]);
   if (options.runtime === "node") {
     await installPackages("examples/demo", "tools/build");
-    const programs = writeTestProgram(root, join(TEST_CACHE, "programs"));
-    if (programs !== null) process.env[PROGRAMS_VARIABLE] = programs;
   } else {
     await installPackages("examples/demo", "tools/checks");
   }
-  const server = missingPostgres() === null ? await startMigrated() : null;
-  await migratedSnapshot();
+  const [programs, server] = await Promise.all([
+    options.runtime === "node" ? writeTestProgram(root, join(TEST_CACHE, "programs")) : null,
+    missingPostgres() === null ? startMigrated() : null,
+    migratedSnapshot(),
+  ]);
+  if (programs !== null) process.env[PROGRAMS_VARIABLE] = programs;
   if (server !== null) process.env.METER_TEST_POSTGRES_PORT = new URL(server.url("postgres")).port;
   try {
     if (options.runtime === "node") return await runOnNode(options.part, server !== null);

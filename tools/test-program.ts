@@ -45,7 +45,7 @@ const DAY_MS = 86_400_000;
  * or null if no esbuild is installed. The folder is below `folder`, which is below `root`, and named after its contents: a program
  * loads some files only when it needs them, so another run of the tests must not replace them.
  */
-export function writeTestProgram(root: string, folder: string): string | null {
+export async function writeTestProgram(root: string, folder: string): Promise<string | null> {
   if (findProgram("esbuild") === null) return null;
   removeOldPrograms(folder);
   const draft = join(folder, `draft-${process.pid}`);
@@ -55,20 +55,11 @@ export function writeTestProgram(root: string, folder: string): string | null {
       cpSync(join(root, file), copy);
     }
   }
-  for (const [name, entries] of Object.entries(BUNDLES)) {
-    bundleModules({ root, entries, external: EXTERNAL, folder: relative(root, join(draft, name)) });
-  }
-  bundleOwnPrograms(
-    { root, external: EXTERNAL, folder: relative(root, join(draft, "dist/cli/bundle")) },
-    (word) => `cli/commands/${word}/run-${word}.ts`,
-  );
-  bundleModules({
-    root,
-    entries: METER,
-    external: EXTERNAL,
-    folder: relative(root, join(draft, DAEMON_FOLDER, "dist/cli/bundle")),
-    isUnsplit: true,
-  });
+  const place = (name: string) => ({ root, external: EXTERNAL, folder: relative(root, join(draft, name)) });
+  const daemon = join(DAEMON_FOLDER, "dist/cli/bundle");
+  for (const [name, entries] of Object.entries(BUNDLES)) await bundleModules({ ...place(name), entries });
+  await bundleModules({ ...place(daemon), entries: METER, isUnsplit: true });
+  await bundleOwnPrograms(place("dist/cli/bundle"), (word) => `cli/commands/${word}/run-${word}.ts`);
   const programs = join(folder, hashOfFiles(draft));
   if (existsSync(programs)) rmSync(draft, { recursive: true });
   else renameSync(draft, programs);
