@@ -15,7 +15,7 @@ import {
   type MeterProcess,
   onNodeOnly,
   removeHome,
-  runMeter,
+  runCommand,
   SUITE_TIMEOUT_MS,
   simulationConfig,
   startMeter,
@@ -167,8 +167,7 @@ describe("calls to the hosts of an earlier version, and to a host that the updat
 
   /** Returns the certificate that `meter run` gives its programs in the file of a variable. */
   async function certificateOfRun(meter: MeterProcess): Promise<string> {
-    const script = "console.log(require('fs').readFileSync(process.env.NODE_EXTRA_CA_CERTS,'utf8'))";
-    const { stdout } = await meter.run(["run", "--", process.execPath, "-e", script]);
+    const { stdout } = await meter.run(["run", "--", "sh", "-c", 'cat "$NODE_EXTRA_CA_CERTS"']);
     return stdout.trim();
   }
 
@@ -240,7 +239,7 @@ describe("calls to the hosts of an earlier version, and to a host that the updat
     // This `PATH` has no program of the system that `init` could use for changes.
     const env = { HOME: user, SHELL: "/bin/bash", PATH: dirname(process.execPath) };
     const meter = async (...words: string[]) => {
-      const { code, stdout, stderr } = await runMeter(home, words, { env });
+      const { code, stdout, stderr } = await runCommand(home, words, { env });
       assert.equal(code, 0, stdout + stderr);
       return stdout;
     };
@@ -275,7 +274,7 @@ describe("calls to the hosts of an earlier version, and to a host that the updat
       assert.doesNotMatch(await meter("init", "--yes"), /renewed/);
       assert.equal(readFileSync(join(home, "daemon.json"), "utf8"), running, "it need not restart again");
     } finally {
-      await runMeter(home, ["uninstall", "--yes"], { env });
+      await runCommand(home, ["uninstall", "--yes"], { env });
       removeHome(home);
       rmSync(user, { recursive: true, force: true });
     }
