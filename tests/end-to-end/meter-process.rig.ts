@@ -179,6 +179,8 @@ export interface MeterProcess {
   run(words: readonly string[], options?: RunOptions): Promise<Finished>;
   /** All stored requests in the order in which they were stored. */
   rows(): Promise<StoredRequest[]>;
+  /** Waits until `look` returns a value for all stored requests. */
+  waitInRows<T>(what: string, look: (rows: StoredRequest[]) => T | null | undefined | false): Promise<T>;
   /** Waits until this number of requests is stored and their callers are known, and returns the requests. */
   waitForRows(count: number): Promise<StoredRequest[]>;
   coverage(): Promise<CoverageTotal[]>;
@@ -266,6 +268,17 @@ export async function startMeter(
   );
   const rows = () =>
     readStore(home, (store) => store.records.read({ from: null, to: null, afterSeq: 0, limit: 1e6 }));
+  const waitInRows: MeterProcess["waitInRows"] = (what, look) => {
+    let seen = "";
+    let skipped = 0;
+    return waitFor(what, async () => {
+      // Opening the database costs a fifth of a core at this rate. The times of its files are too coarse to rely on alone.
+      const files = describeDatabaseFiles(home);
+      if (files === seen && ++skipped % 20 !== 0) return null;
+      seen = files;
+      return look(await rows());
+    });
+  };
   const caFile = join(home, "ca", "ca.pem");
   const coverage = () => readStore(home, (store) => store.coverage.read({ from: null, to: null }));
   return {
@@ -276,19 +289,12 @@ export async function startMeter(
     caPem: existsSync(caFile) ? readFileSync(caFile, "utf8") : "",
     run: (words, how) => runCommand(home, words, how),
     rows,
-    async waitForRows(count) {
-      let seen = "";
-      let skipped = 0;
-      return waitFor(`${count} requests to be stored`, async () => {
-        // Opening the database costs a fifth of a core at this rate. The times of its files are too coarse to rely on alone.
-        const files = describeDatabaseFiles(home);
-        if (files === seen && ++skipped % 20 !== 0) return null;
-        seen = files;
-        const all = await rows();
+    waitInRows,
+    waitForRows: (count) =>
+      waitInRows(`${count} requests to be stored`, (all) => {
         const isFinal = all.every(({ attributionDueAt }) => attributionDueAt === undefined);
         return all.length >= count && isFinal && all;
-      });
-    },
+      }),
     coverage,
     async counted(kind) {
       const totals = await coverage();
