@@ -41,6 +41,13 @@ function checkFile(path: string, stats: Stats): void {
   if (owner !== undefined && stats.uid !== owner) refuse(path, `it belongs to user ${stats.uid}`);
 }
 
+/** Rejects a file that SQLite would open for reading only, so that each write would fail. Root may write to every file. */
+function checkWritable(path: string, stats: Stats): void {
+  if ((stats.mode & 0o200) !== 0 || process.geteuid?.() === 0) return;
+  const command = posix ? `chmod u+w ${path}` : `attrib -r ${path}`;
+  throw new StoreError("read_only", `the database's file is read-only. Allow writing to it: ${command}`);
+}
+
 /**
  * Creates the file (0600) and its folder (0700), or checks those that exist. Returns whether it created the file.
  *
@@ -64,7 +71,9 @@ export function prepareDatabaseFile(path: string, readOnly: boolean): boolean {
       return true;
     }
     checkFile(path, stats);
-    if (posix && !readOnly && (stats.mode & 0o077) !== 0) chmodSync(path, 0o600);
+    if (readOnly) return false;
+    checkWritable(path, stats);
+    if (posix && (stats.mode & 0o077) !== 0) chmodSync(path, 0o600);
     return false;
   } catch (error) {
     if (error instanceof StoreError) throw error;

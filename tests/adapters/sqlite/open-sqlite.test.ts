@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   chmodSync,
+  chownSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -17,7 +18,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { after, describe, it } from "node:test";
 import { type Dialect, Kysely, sql } from "kysely";
-import { immutableAddress } from "../../../adapters/sqlite/database-file.ts";
+import { immutableAddress, prepareDatabaseFile } from "../../../adapters/sqlite/database-file.ts";
 import { connect, createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
 import { toStoreError } from "../../../adapters/sqlite/store-errors.ts";
 import {
@@ -35,6 +36,9 @@ interface Item {
 interface Tables {
   item: Item;
 }
+
+/** A user that owns nothing else. */
+const OTHER_USER = 65_534;
 
 const opener = createSqliteOpener();
 const folder = mkdtempSync(join(tmpdir(), "meter-sqlite-"));
@@ -393,6 +397,30 @@ describe("open()", () => {
     chmodSync(path, 0o666);
     (await opener.open(path)).close();
     assert.equal(statSync(path).mode & 0o777, 0o600);
+  });
+
+  it("rejects a file that its owner can't write to, unless it is only read", async () => {
+    const path = newPath();
+    (await opener.open(path)).close();
+    chmodSync(path, 0o400);
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) {
+      // Root may write to every file, so another user opens it.
+      chmodSync(folder, 0o711);
+      chownSync(path, OTHER_USER, OTHER_USER);
+      process.seteuid?.(OTHER_USER);
+    }
+    try {
+      assert.throws(
+        () => prepareDatabaseFile(path, false),
+        (error) =>
+          error instanceof StoreError && error.reason === "read_only" && error.message.includes(path),
+      );
+      assert.equal(prepareDatabaseFile(path, true), false);
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+      chmodSync(folder, 0o700);
+    }
   });
 
   it("rejects links, folders and a folder in which others may write", {
