@@ -557,6 +557,13 @@ describe("diagnose()", () => {
       "meter init --yes",
     ],
     [
+      "a shell without the proxy's password, and init without --apps",
+      { shell: { lacksPassword: true }, install: { apps: false } },
+      "INCONSISTENT",
+      /lack the password in config\.toml/,
+      "meter init --apps",
+    ],
+    [
       "a lost bundle",
       { shell: { badTrustVariables: ["SSL_CERT_FILE"] } },
       "INCONSISTENT",
