@@ -13,6 +13,7 @@ import { dirname } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { StoreError } from "../../core/ports/sqlite.ts";
+import { quoteForShell } from "../../core/values/text/shell-words.ts";
 import { makeFolder } from "../files/make-folder.ts";
 
 /** The files of a database. The rollback journal exists only before the first switch to WAL. */
@@ -44,7 +45,7 @@ function checkFile(path: string, stats: Stats): void {
 /** Rejects a file that SQLite would open for reading only, so that each write would fail. Root may write to every file. */
 function checkWritable(path: string, stats: Stats): void {
   if ((stats.mode & 0o200) !== 0 || process.geteuid?.() === 0) return;
-  const command = posix ? `chmod u+w ${path}` : `attrib -r ${path}`;
+  const command = posix ? `chmod u+w ${quoteForShell(path)}` : `attrib -r "${path}"`;
   throw new StoreError("read_only", `the database's file is read-only. Allow writing to it: ${command}`);
 }
 
