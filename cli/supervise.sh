@@ -10,9 +10,22 @@ budget=${METER_CRASH_BUDGET:-5} crashes=0 since=0 pause=60 child='' relay='' tim
 export METER_SUPERVISOR=$$
 if [ -n "${LISTEN_FDS-}" ]; then export LISTEN_PID=$$; fi
 
+# Returns 0 for a process that was just forked: it is a copy of this shell until it runs its program, and would lose a
+# signal.
+is_copy() {
+  if [ -e /proc/$$/cmdline ]; then
+    cmp -s /proc/$$/cmdline "/proc/$1/cmdline" 2>/dev/null
+  else
+    own=$(ps -o args= -p $$) && [ "$(ps -o args= -p "$1")" = "$own" ]
+  fi
+}
+
 stop() {
   stopping=1
-  for pid in $child $relay $timer; do kill -TERM "$pid" 2>/dev/null; done
+  for pid in $child $relay $timer; do
+    while is_copy "$pid"; do :; done
+    kill -TERM "$pid" 2>/dev/null
+  done
 }
 trap stop TERM
 # A terminal sends these to the daemon too.

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { isAlive } from "../../cli/daemon/daemon-process.ts";
 import { supervisorScript } from "../../cli/daemon/spawn-daemon.ts";
 import { markStart, relayFile } from "../../cli/daemon/supervision.ts";
@@ -62,10 +63,11 @@ describe("supervise.sh in place of a daemon whose proxy keeps crashing, or that 
     const [pid = 0, seconds = 0] = await waitFor(`relay ${count}`, () => started("relays")[count - 1]);
     return { pid, seconds };
   };
+  const waitForEnd = () =>
+    waitFor("the script to end", () => script.exitCode !== null || script.signalCode !== null);
   async function stop(): Promise<void> {
-    const ended = once(script, "exit");
     script.kill("SIGTERM");
-    await ended;
+    await waitForEnd();
   }
 
   it("starts a relay again that dies, and ends it at SIGTERM", async () => {
@@ -124,14 +126,14 @@ describe("supervise.sh in place of a daemon whose proxy keeps crashing, or that 
     writeFileSync(join(home, "sleep"), "#!/bin/sh\nexec /bin/sleep 600\n", { mode: 0o755 });
     process.kill(pid, "SIGKILL");
     await waitFor("the relay to end", () => !isAlive(pid));
-    for (const next of [() => {}, () => markStart(home, { METER_SUPERVISOR: `${script.pid}` })]) {
-      next();
-      const ended = once(script, "exit");
+    const marks = [() => {}, () => markStart(home, { METER_SUPERVISOR: `${script.pid}` })];
+    for (const [index, mark] of marks.entries()) {
+      mark();
       assert.equal((await runWords(home, ["stop"])).stdout, "Stopped.\n");
-      await ended;
+      await waitForEnd();
       assert.equal((await runWords(home, ["stop"])).stdout, "The daemon is not running.\n");
       supervise("exec sleep 600");
-      await startOf(2);
+      await startOf(index + 2);
     }
     markStart(home, { METER_SUPERVISOR: `${process.pid}` });
     assert.equal(
@@ -140,6 +142,15 @@ describe("supervise.sh in place of a daemon whose proxy keeps crashing, or that 
       "it is another program",
     );
     await stop();
+  });
+
+  it("ends at a SIGTERM at any moment, also just after it started a process", async () => {
+    writeFileSync(join(home, "sleep"), "#!/bin/sh\nexec /bin/sleep 600\n", { mode: 0o755 });
+    for (let moment = 0; moment < 200; moment += 1) {
+      supervise("exec sleep 600");
+      await delay(1 + (moment % 50) / 10);
+      await stop();
+    }
   });
 
   it("ends with a relay that was asked to end", async () => {
