@@ -15,7 +15,8 @@ import { createRegistry } from "../../../core/metering/usage/registry.ts";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
-import { createHeldCalls, type HeldCallBudgets } from "../../../daemon/budgets/held-calls.ts";
+import type { HeldCallBudgets } from "../../../daemon/budgets/held-call-ports.ts";
+import { createHeldCalls } from "../../../daemon/budgets/held-calls.ts";
 import type { CallQuestion, PassedUses } from "../../../daemon/proxy/call-question.ts";
 import type { PassBound } from "../../../daemon/proxy/passes.ts";
 
