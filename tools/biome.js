@@ -1,9 +1,9 @@
-// Runs Biome with this process's words, and ends with its exit code.
+// Runs Biome with this process's arguments and exits with its exit code.
 import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { findProgram, installPackages } from "./packages.ts";
 
-installPackages("tools/checks");
+await installPackages("tools/checks");
 const words = process.argv.slice(2);
 const biome = findProgram("biome");
 const { status, error } =
