@@ -16,7 +16,7 @@ const FOLDERS = {
   "tools/build": { what: "TypeScript and esbuild", megabytes: 42 },
   "tools/deploy": { what: "the schemas of Kubernetes and Compose", megabytes: 35 },
   "tools/checks": { what: "Biome, Deno, Bun and the other programs of the checks", megabytes: 395 },
-  "tools/formats": { what: "validators of other systems' formats", megabytes: 34 },
+  "tools/formats": { what: "validators of other systems' formats", megabytes: 37 },
 } as const;
 export type PackageFolder = keyof typeof FOLDERS;
 
@@ -71,7 +71,7 @@ async function install(folder: PackageFolder): Promise<void> {
 /** Installs the packages of all folders. */
 export async function installAllPackages(): Promise<void> {
   // `tools/build` is last, so that its TypeScript is first on the path: attw brings an older one.
-  await installPackages("examples/demo", "tools/formats", "tools/checks", "tools/build");
+  await installPackages("examples/demo", "tools/deploy", "tools/formats", "tools/checks", "tools/build");
 }
 
 /** Installs all packages and then runs the command of the arguments, if there is one. */

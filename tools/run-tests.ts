@@ -1,7 +1,16 @@
 /**
- * Runs the tests: `npm test`, `npm run test:quick`, `test:faults`, `test:browser`, `test:deno`, `test:bun`. A small test file spends most of its time
- * starting a process, its imports and its database. So files that start no processes run together in a few processes,
- * compiled code is cached, and one PostgreSQL serves all of them. To run a single file: `node --test FILE`.
+ * Runs the tests: `npm test`, `npm run test:quick`, `test:faults`, `test:browser`, `test:deno`, `test:bun`. To run a single file:
+ * `node --test FILE`.
+ *
+ * A small test file takes most of its time to start a process, load its imports and open its database. To save that time:
+ * - Files that start no daemon, cloud or browser are bundled: a few processes load all of them, each file as a suite. So are short files of
+ *   `tests/end-to-end` and `tests/cli` that start daemons. Every other file runs in a process of its own.
+ * - One PostgreSQL serves all files. Compiled code is cached.
+ * - Tests that start `meter` or `meter-cloud` start a bundled program (`test-program.ts`).
+ * - Temporary files are in memory if enough of it is free (`memory-folder.ts`).
+ * - Promises are not tracked (`untracked-promises.ts`).
+ *
+ * A new test file is found without an entry here. CONTRIBUTING.md says which files belong in one of the lists below.
  */
 import { globSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,14 +33,14 @@ const MINUTE_MS = 60_000;
 
 /** Number of test files that run at a time: twice the processors of a small machine, because many files mostly wait. */
 const CONCURRENCY = 4;
-/** Long runs of properties, as in `npm run nightly`, take several times as long. */
-const PATIENCE = process.env.METER_PROPERTY_RUNS === undefined ? 1 : 4;
+/** Long runs of properties, as in `npm run nightly`, get several times as long. */
+const LIMIT_FACTOR = process.env.METER_PROPERTY_RUNS === undefined ? 1 : 4;
 /** Time limit of a test, and of a file or bundle. The longest takes two minutes of CPU time. */
-const TEST_TIMEOUT_MS = 12 * MINUTE_MS * PATIENCE;
+const TEST_TIMEOUT_MS = 12 * MINUTE_MS * LIMIT_FACTOR;
 /** Time limit of a part of the tests on Node. */
-const RUN_MINUTES = 40 * PATIENCE;
+const RUN_MINUTES = 40 * LIMIT_FACTOR;
 
-/** Files that start no process, database server or browser, and do not change their process. */
+/** Files that start no process, database server or browser, and do not change their own process, such as its working directory. */
 const UNITS = [
   "tests/core/**/*.test.ts",
   "tests/conformance/*.test.ts",
@@ -41,9 +50,9 @@ const UNITS = [
 ];
 /** Files that use databases but start no other process. */
 const DATABASE_TESTS = ["tests/cloud/**/*.test.ts", "tests/adapters/{accounts,postgres}/*.test.ts"];
-/** Files that start no daemon, cloud or browser, but may run a short command or change their process while a test runs. */
+/** Files that start no daemon, cloud or browser, but may run a short command, or change their own process during a test. */
 const SHORT = ["tests/{adapters,cli,daemon,docs,examples,simulation,tools}/**/*.test.ts"];
-/** Files that start a daemon or two each: a process of its own would be a sixth of a file's CPU time. */
+/** Files that start one or two daemons each. They are bundled because starting a process takes a sixth of such a file's CPU time. */
 const SMALL_END_TO_END = [
   "tests/end-to-end/{agents,bad-input,beyond-this-machine,body-capture,client-aborts,coverage,estimates,exactness}.test.ts",
   "tests/end-to-end/{killed-daemon,large-requests,limits,loopback-api,lost-credentials,many-connections}.test.ts",
@@ -69,7 +78,7 @@ const SEPARATE = [
   "tests/cloud/purge/*.test.ts",
 ];
 
-/** Files that break a process, a disk, a database, the clock or the power under a running meter: `npm run test:faults`. */
+/** Files that break a process, a disk, a database, the clock or the power under a running meter, or restore a backup: `npm run test:faults`. */
 const FAULTS = [
   "tests/end-to-end/{broken-metering,budget-chaos,cloud-chaos,crashes,hung-daemon,kills,power-loss}.test.ts",
   "tests/end-to-end/{faults-database,faults-disk,faults-machine,faults-process}.test.ts",
@@ -82,23 +91,26 @@ const RULES = ["tests/project/*.test.ts"];
 /** Files that open pages in a browser: `npm run test:browser`. */
 const BROWSER = ["tests/browser/*.test.ts", "tests/cloud/pages/{*browser,hostile}.test.ts"];
 
-/** The longest files that are not bundled, longest first. If one of them came last, the other processors would be idle. */
+/** The slowest files that are not bundled, slowest first. If one of them started last, the other processors would be idle. */
 const FIRST = [
-  // Of all tests.
+  // Of `npm test`.
   ...["end-to-end/cloud-scripted", "cli/commands/doctor/doctor", "end-to-end/demo", "end-to-end/canary"],
   ...["cloud/matrix", "end-to-end/cloud-real", "end-to-end/attribution", "end-to-end/added-hosts"],
   ...["end-to-end/fleet-budgets", "cloud/purge/purge"],
   "cli/commands/lifecycle",
-  // Of the faults.
+  // Of `npm run test:faults`.
   "cli/meter-cloud/processes",
   ...["power-loss", "restore", "cloud-chaos", "faults-machine", "faults-database"].map(
     (name) => `end-to-end/${name}`,
   ),
-  // Of the browser.
+  // Of `npm run test:browser`.
   ...["browser/all-pages-cloud", "browser/all-pages-local", "cloud/pages/dashboard-browser"],
 ].map((name) => `tests/${name}.test.ts`);
 
-/** Bundled files that load a module with a top-level `await`, which `require` refuses. They have no hooks outside their suites. */
+/**
+ * Bundled files that load a module with a top-level `await`. `require` refuses such a module, so a bundle imports these files, and they
+ * do not become suites. They must have no hooks outside their own suites, or these would run for the whole bundle.
+ */
 const AWAITING = [
   "tests/core/pricing/{bundled-rates,sources/known-differences}.test.ts",
   "tests/cli/{main,program/help}.test.ts",
@@ -107,8 +119,9 @@ const AWAITING = [
 ];
 
 /**
- * `--test-force-exit` ends a process although its last results are still to be written, so that they would not be reported. If the event
- * loop is empty while a test runs, as with a process that does not keep its parent alive, it never ends the process: a timer prevents that.
+ * Works around two faults of `--test-force-exit`. It can end a process before the last results are written, so the last hook waits until
+ * they are. And it never ends a process whose event loop is empty while a test runs, for example while the test waits for an unreferenced
+ * child process, so a timer keeps the loop busy.
  */
 const BUNDLE_START = [
   'import { createRequire } from "node:module";',
@@ -143,8 +156,8 @@ const NEEDING_RUNTIMES = [
   "tests/examples/deno-serve.test.ts",
 ];
 
-/** Files all of whose tests start Deno. `npm test` leaves them to `npm run test:deno`. */
-const DENO_ALONE = ["tests/examples/deno-serve.test.ts"];
+/** Files all of whose tests start Deno. Only `npm run test:deno` runs them. */
+const DENO_ONLY = ["tests/examples/deno-serve.test.ts"];
 
 const separate = new Set(find(SEPARATE));
 const awaiting = new Set(find(AWAITING));
@@ -233,7 +246,7 @@ function mainTests(): string[] {
     ...databaseTests,
     ...short,
     ...smallEndToEnd,
-    ...find([...FAULTS, ...BROWSER, ...RULES, ...DENO_ALONE]),
+    ...find([...FAULTS, ...BROWSER, ...RULES, ...DENO_ONLY]),
   ]);
   const files = longestFirst(["tests/**/*.test.ts"]).filter((file) => !elsewhere.has(file));
   const bundles = [
@@ -251,9 +264,9 @@ function mainTests(): string[] {
     ...bundle("short", short, 3),
     ...bundle("end-to-end", smallEndToEnd, 3),
   ];
-  // Bundles compute all the time. Next to them run files that also wait.
-  const together = files.flatMap((file, at) => [...bundles.slice(at, at + 1), file]);
-  return [...together, ...bundles.slice(files.length)];
+  // Bundles use a processor all the time, so they alternate with files that mostly wait.
+  const alternating = files.flatMap((file, at) => [...bundles.slice(at, at + 1), file]);
+  return [...alternating, ...bundles.slice(files.length)];
 }
 
 /** Returns the files, those of `FIRST` first, in its order. */
@@ -263,8 +276,8 @@ function longestFirst(patterns: readonly string[]): string[] {
 }
 
 /**
- * Writes files that load the test files in turn, and returns their paths. Each test file becomes a suite, so that its hooks
- * concern its own tests. It is loaded with `require`, because a suite's hooks and tests must be there when its function returns.
+ * Writes bundles, which load the test files one after another, and returns their paths. Each test file becomes a suite, so that its hooks
+ * run for its own tests alone. It is loaded with `require`, because a suite must have its hooks and tests when its function returns.
  */
 function bundle(name: string, files: readonly string[], count: number): string[] {
   const folder = join(TEST_CACHE, "bundles", name);
@@ -294,7 +307,7 @@ function divide(files: readonly string[], count: number): string[][] {
   return parts.map((part) => part.files.sort());
 }
 
-/** The program for a shell. */
+/** Returns the path of a runtime's program, quoted for a shell. */
 function pathOf(runtime: "bun" | "deno"): string {
   const path = findProgram(runtime);
   if (path === null) throw new Error(`${runtime} has no package for this platform`);
