@@ -6,6 +6,7 @@ import { addAuditEvent, type Change, hasAuditEvent } from "./audit-events.ts";
 import { markDeleted, workspacesOf, workspacesOfMember } from "./directory.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { activeMembers, endMembership, lockOrganisation, revokeKeysOf } from "./organisations.ts";
+import { lockPerson } from "./people.ts";
 import type { CloudSchema } from "./schema.ts";
 import { addRandomTask, addTask, endTask, RESUME_AFTER_MS, type Task } from "./tasks.ts";
 import { enterOrganisation, inScope } from "./transaction.ts";
@@ -71,6 +72,8 @@ export async function leaveAllOrganisations(
   now: Millis,
 ): Promise<AccountLeaving> {
   const begun = await inScope(db, { userId }, async (trx) => {
+    // An organisation that is being created is left too, and no later one is created.
+    await lockPerson(trx, userId, now);
     const standings = await lockStandings(trx, userId);
     const verdict = decideAccountDeletion(standings);
     if (!verdict.ok) return { organisations: verdict.organisations };
@@ -188,18 +191,4 @@ async function endRole(
       .where("organisation_id", "=", organisationId)
       .where("user_id", "=", userId),
   );
-}
-
-/** Returns which of these people deleted their accounts. Their prompts can no longer be read. */
-export async function findDeletedAccounts(
-  trx: Transaction<CloudSchema>,
-  userIds: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (userIds.length === 0) return new Set();
-  const rows = await trx
-    .selectFrom("account_deletions")
-    .select("user_id")
-    .where("user_id", "in", [...new Set(userIds)])
-    .execute();
-  return new Set(rows.map(({ user_id }) => user_id));
 }

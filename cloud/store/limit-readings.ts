@@ -51,7 +51,11 @@ export async function saveLimitReadings(
     status: each.status,
     seen_at: seenAt(each.seen_at, now),
   }));
-  await inScope(db, { workspaceId }, async (trx) => {
+  await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
+    // Simultaneous uploads of a machine wait for each other, so that each counts the windows of the others.
+    await sql`select 1 from machines where workspace_id = ${workspaceId}::uuid and machine_id = ${machine.id}::uuid for update`.execute(
+      trx,
+    );
     await trx
       .insertInto("limit_readings")
       .values(rows)
@@ -77,10 +81,13 @@ export async function saveLimitReadings(
           ),
       )
       .execute();
+    // Not by time alone: any number of windows may have been seen at the same time.
     await sql`delete from limit_readings where workspace_id = ${workspaceId}::uuid and machine_id = ${machine.id}::uuid
-      and (seen_at < ${now - KEPT_MS}::timestamptz or seen_at < coalesce((select seen_at from limit_readings
+      and (seen_at < ${now - KEPT_MS}::timestamptz or ctid = any (array(select ctid from limit_readings
         where workspace_id = ${workspaceId}::uuid and machine_id = ${machine.id}::uuid
-        order by seen_at desc offset ${sql.lit(MAX_PER_MACHINE - 1)} limit 1), '-infinity'))`.execute(trx);
+        order by seen_at desc, provider, account, window_name, scope, unit offset ${sql.lit(MAX_PER_MACHINE)})))`.execute(
+      trx,
+    );
   });
   return rows.length;
 }

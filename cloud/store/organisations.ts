@@ -4,6 +4,7 @@ import { expectNoneLeft, expectRows, updateOne } from "./affected-rows.ts";
 import { addAuditEvent, type Change, hasAuditEvent } from "./audit-events.ts";
 import { addToDirectory, readDeletedAt, workspacesOf } from "./directory.ts";
 import type { CloudDatabase } from "./open-database.ts";
+import { findDeletedAccounts, lockPerson } from "./people.ts";
 import type { CloudSchema, KeyScope, OrganisationRole } from "./schema.ts";
 import { addRandomTask, addTask, endTask, RESUME_AFTER_MS, type Task } from "./tasks.ts";
 import { enterOrganisation, inScope, showOrganisations } from "./transaction.ts";
@@ -20,29 +21,34 @@ export async function listOrganisations(
   db: CloudDatabase,
   userId: string,
 ): Promise<readonly OrganisationAccess[]> {
-  return await inScope(db, { userId }, async (trx) => {
-    const own = await trx
-      .selectFrom("organisation_members")
-      .select(["organisation_id", "role"])
-      .where("user_id", "=", userId)
-      .where("removed_at", "is", null)
-      .execute();
-    if (own.length === 0) return [];
-    const roles = new Map(own.map(({ organisation_id, role }) => [organisation_id, role]));
-    await showOrganisations(trx, [...roles.keys()]);
-    const rows = await trx
-      .selectFrom("organisations")
-      .select(["organisation_id", "name"])
-      .where("organisation_id", "in", [...roles.keys()])
-      .where("deleted_at", "is", null)
-      .orderBy("name")
-      .execute();
-    return rows.map(({ organisation_id: organisationId, name }) => ({
-      organisationId,
-      name,
-      role: roles.get(organisationId) as OrganisationRole,
-    }));
-  });
+  return await inScope(db, { userId }, (trx) => organisationsOf(trx, userId));
+}
+
+async function organisationsOf(
+  trx: Transaction<CloudSchema>,
+  userId: string,
+): Promise<readonly OrganisationAccess[]> {
+  const own = await trx
+    .selectFrom("organisation_members")
+    .select(["organisation_id", "role"])
+    .where("user_id", "=", userId)
+    .where("removed_at", "is", null)
+    .execute();
+  if (own.length === 0) return [];
+  const roles = new Map(own.map(({ organisation_id, role }) => [organisation_id, role]));
+  await showOrganisations(trx, [...roles.keys()]);
+  const rows = await trx
+    .selectFrom("organisations")
+    .select(["organisation_id", "name"])
+    .where("organisation_id", "in", [...roles.keys()])
+    .where("deleted_at", "is", null)
+    .orderBy("name")
+    .execute();
+  return rows.map(({ organisation_id: organisationId, name }) => ({
+    organisationId,
+    name,
+    role: roles.get(organisationId) as OrganisationRole,
+  }));
 }
 
 /** Returns a person's role in an organisation, which becomes the transaction's scope; null if they have none. */
@@ -72,7 +78,13 @@ export async function findOrganisationAccess(
   return all.find((one) => one.organisationId === organisationId) ?? null;
 }
 
-/** Creates an organisation with its owner and a first workspace. */
+/** Most organisations that a person owns when they create one. Decision: more than a person needs, few enough to stop a loop. */
+export const MAX_OWNED_ORGANISATIONS = 20;
+
+/**
+ * Creates an organisation with its owner and a first workspace. Concurrent calls for a person wait for each other, so the number is exact.
+ * `account_deleted`: the owner deleted their account meanwhile.
+ */
 export async function createOrganisation(
   db: CloudDatabase,
   fresh: {
@@ -83,9 +95,13 @@ export async function createOrganisation(
     readonly ownerUserId: string;
   },
   change: Change,
-): Promise<void> {
+): Promise<"made" | "too_many_organisations" | "account_deleted"> {
   const { organisationId, name, workspaceId, workspaceName, ownerUserId } = fresh;
-  const task = await inScope(db, { organisationId }, async (trx) => {
+  const begun = await inScope(db, { organisationId, userId: ownerUserId }, async (trx) => {
+    await lockPerson(trx, ownerUserId, change.now);
+    if ((await findDeletedAccounts(trx, [ownerUserId])).size > 0) return "account_deleted";
+    const owned = (await organisationsOf(trx, ownerUserId)).filter(({ role }) => role === "owner");
+    if (owned.length >= MAX_OWNED_ORGANISATIONS) return "too_many_organisations";
     const created_at = change.now;
     await trx
       .insertInto("organisations")
@@ -97,7 +113,9 @@ export async function createOrganisation(
       .execute();
     return await beginWorkspace(trx, { workspaceId, organisationId, name: workspaceName }, change);
   });
-  await finishWorkspace(db, task);
+  if (typeof begun === "string") return begun;
+  await finishWorkspace(db, begun);
+  return "made";
 }
 
 /** Most workspaces per organisation. Decision: some operations visit all of them, so their number is bounded. */

@@ -14,9 +14,6 @@ import { findWorkspaceAccess } from "../../store/workspaces.ts";
 import type { ApiCall, ApiHandlers } from "../api-call.ts";
 import { toOrganisationSummary, toWorkspaceSummary } from "./summaries.ts";
 
-/** Most organisations that one person can own. Decision: more than a person needs, few enough to stop a loop. */
-const MAX_OWNED_ORGANISATIONS = 20;
-
 /** The routes of organisations, their workspaces and their members. */
 export const organisationHandlers = {
   "GET /v1/organisations": async ({ parts, actor, answer }) => {
@@ -26,8 +23,6 @@ export const organisationHandlers = {
 
   /** Creates an organisation, owned by the caller, and its first workspace. */
   "POST /v1/organisations": async ({ parts, actor: { userId }, body, answer }) => {
-    const owned = (await listOrganisations(parts.db, userId)).filter(({ role }) => role === "owner");
-    if (owned.length >= MAX_OWNED_ORGANISATIONS) return problem("too_many_organisations");
     const { name } = body;
     const fresh = {
       organisationId: newId(parts),
@@ -36,7 +31,8 @@ export const organisationHandlers = {
       workspaceName: body.workspace_name ?? name,
       ownerUserId: userId,
     };
-    await createOrganisation(parts.db, fresh, { userId, now: parts.clock.now() });
+    const created = await createOrganisation(parts.db, fresh, { userId, now: parts.clock.now() });
+    if (created !== "made") return problem(created === "account_deleted" ? "unauthorised" : created);
     const workspace = await findWorkspaceAccess(parts.db, userId, fresh.workspaceId);
     if (workspace === null) return problem("not_found");
     return answer(201, {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { sql } from "kysely";
+import { leaveAllOrganisations } from "../../../../cloud/store/deletions.ts";
 import { parseWire } from "../../../../core/wire/parse.ts";
 import { deletionResponseSchema } from "../../../../core/wire/settings.ts";
 import { batch, type CloudRig, createRig, json, record, type TestWorkspace } from "../../kit/cloud-rig.ts";
@@ -76,6 +77,20 @@ describeOnOneEngine("deleting", (engine) => {
       "workspace_deleted",
     );
     assert.equal((await rig.call("GET", "/v1/daemon/whoami", elsewhere.token)).status, 200);
+  });
+
+  it("an account whose deletion has begun creates no organisation, which nobody would delete", async () => {
+    const { userId, token } = await rig.personIn(await rig.addWorkspace(), "member");
+    // The deletion before its last step, which ends the sessions.
+    assert.ok((await leaveAllOrganisations(rig.db, userId, rig.clock.now())).ok);
+    const answer = await rig.call("POST", "/v1/organisations", token, { name: "Late" });
+    assert.equal((await json(answer)).code, "unauthorised");
+    const rows = await rig.db
+      .selectFrom("organisations")
+      .select("organisation_id")
+      .where("name", "=", "Late")
+      .execute();
+    assert.deepEqual(rows, []);
   });
 
   it("deleting the only owner of an organisation with other members is refused and changes nothing", async () => {
