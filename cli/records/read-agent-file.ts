@@ -4,7 +4,7 @@ import {
   readLogDocument,
   readLogLines,
 } from "../../adapters/agent-logs/read-log-lines.ts";
-import { readLogRows } from "../../adapters/agent-logs/read-log-rows.ts";
+import { type CopySpace, MAX_COPIED_BYTES, readLogRows } from "../../adapters/agent-logs/read-log-rows.ts";
 import {
   type LogEntry,
   type LogFault,
@@ -16,6 +16,7 @@ import {
   logFormatOf,
   sessionOfPath,
 } from "../../core/metering/agent-logs/log-formats.ts";
+import { formatBytes } from "../../core/values/text/format-bytes.ts";
 import type { LogPosition } from "../../daemon/store/port/logs.ts";
 
 /** What receives what a file contains. */
@@ -31,11 +32,20 @@ export interface FileReceiver {
 /** The result of reading a file: how far it was read, or why it was not. */
 export type FileResult =
   | { readonly ok: true; readonly position: LogPosition }
-  | { readonly ok: false; readonly reason: string };
+  | ({ readonly ok: false } & ReadProblem);
+
+/** Why a file was not read. */
+export interface ReadProblem {
+  readonly reason: string;
+  /** If there is no room for a copy: what it needs. */
+  readonly space?: CopySpace;
+}
 
 const READ_PROBLEMS: Readonly<Record<string, string>> = {
   busy: "it changes while it is read. Try again",
-  too_large: "it is too large to copy",
+  too_large: `it is in use, and larger than ${formatBytes(MAX_COPIED_BYTES)}, the largest that is copied. Close its program, then try again`,
+  scratch_in_use: "another import is reading a database. Try again when it has finished",
+  ENOSPC: "the disk is full",
   corrupt: "it is not a readable SQLite database",
   cannot_open: "it cannot be opened",
   io: "the disk could not be read",
@@ -45,7 +55,22 @@ const READ_PROBLEMS: Readonly<Record<string, string>> = {
 };
 
 /** Describes why a file was not read, as the end of a sentence. */
-export const describeReadProblem = (reason: string): string => READ_PROBLEMS[reason] ?? reason;
+export function describeReadProblem({ reason, space }: ReadProblem): string {
+  if (space === undefined) return READ_PROBLEMS[reason] ?? reason;
+  const [copy, kept, free] = [space.copyBytes, space.keptFreeBytes, space.freeBytes].map(formatBytes);
+  return `it is in use, and a copy of it (${copy}) does not fit beside the meter's database: ${free} are free, and ${kept} must stay free. Close its program or free some space, then try again`;
+}
+
+/** A file that was not read, as JSON. */
+export const problemJson = ({ path, reason, space }: ReadProblem & { readonly path: string }): object => ({
+  path,
+  reason,
+  ...(space !== undefined && {
+    copy_bytes: space.copyBytes,
+    kept_free_bytes: space.keptFreeBytes,
+    free_bytes: space.freeBytes,
+  }),
+});
 
 /** How many entries are held back, so that those of one call are merged before they are stored. */
 const MAX_HELD = 1_000;
@@ -77,7 +102,7 @@ export async function readAgentFile(
     const { kind } = logFormatOf(file.format);
     const read = kind === "lines" ? readLines : kind === "rows" ? readRows : readDocument;
     const end = await read(file, before, held, scratchFolder);
-    if (typeof end === "string") return { ok: false, reason: end };
+    if ("reason" in end) return { ...end, ok: false };
     await held.flush();
     const { path, agent, format, fileId, size, modifiedAt } = file;
     return {
@@ -190,7 +215,7 @@ async function readRows(
   before: LogPosition | null,
   held: HeldEntries,
   scratchFolder: string,
-): Promise<End | string> {
+): Promise<End | ReadProblem> {
   const { reader, state } = startReader(file, null);
   const { queries = [] } = logFormatOf(file.format);
   // Another file at this path may have rows from before the last change that was read.
@@ -208,7 +233,7 @@ async function readRows(
     },
   );
   held.onBytes(file.size);
-  if (typeof found === "string") return found;
+  if (!found.ok) return found;
   held.onLines(rows);
-  return { ...WITHOUT_LINES, state: JSON.stringify(found) };
+  return { ...WITHOUT_LINES, state: JSON.stringify(found.after) };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,10 +46,14 @@ describe("a daemon with configured ports, whose proxy starts before its database
     await meter.waitForRows(2);
     process.kill(meter.pid, "SIGKILL");
     await meter.ended;
+    const left = join(home, "import");
+    mkdirSync(left);
+    writeFileSync(join(left, "copy.db"), "a copy of another program's database, left by a killed import");
     meter = await startMeter(home);
     assert.equal((await callAtOnce(meter, 3, folder)).answered, 3);
     assert.equal((await meter.waitForRows(5)).length, 5);
     assert.equal((await meter.status()).store.capturing, "ok");
+    assert.equal(existsSync(left), false);
   });
 
   it("exits and cleans up if the port of its API is taken", async () => {

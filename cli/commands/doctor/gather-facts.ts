@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statfsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import {
@@ -6,6 +6,7 @@ import {
   inspectCertificateAuthority,
 } from "../../../adapters/certificates/inspect-authority.ts";
 import { withTimeout } from "../../../adapters/clock/with-timeout.ts";
+import { readFreeBytes } from "../../../adapters/files/free-space.ts";
 import { createProgramRunner, type RunProgram } from "../../../adapters/installer/run-program.ts";
 import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
 import {
@@ -195,7 +196,7 @@ async function gatherQuickFacts(subject: Subject): Promise<Facts> {
       .map(({ kind, count }) => `${count} ${describeCoverageCount(kind, count)}`),
     ratesHaveSource:
       config.pricing.pullUrl !== null || config.pricing.source !== null || config.cloud.enabled,
-    freeDiskBytes: freeBytes(home),
+    freeDiskBytes: readFreeBytes(home),
   };
 }
 
@@ -241,15 +242,6 @@ function telemetryFacts(
     refused: telemetry?.refused ?? 0,
     lastRefusal: telemetry?.last_refusal?.reason ?? null,
   };
-}
-
-function freeBytes(home: string): number | null {
-  try {
-    const { bavail, bsize } = statfsSync(home);
-    return bavail * bsize;
-  } catch {
-    return null;
-  }
 }
 
 async function checkDatabaseFile(home: string): Promise<DoctorFacts["database"]> {

@@ -1,5 +1,5 @@
-import { join } from "node:path";
 import { type FoundLog, findLogFiles } from "../../../adapters/agent-logs/find-log-files.ts";
+import { deleteLeftScratch } from "../../../adapters/agent-logs/scratch-folder.ts";
 import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
 import type { LogAgent, PullRequestLink } from "../../../core/metering/agent-logs/log-entry.ts";
 import type { Config } from "../../../core/operations/config/config.ts";
@@ -12,6 +12,7 @@ import { databaseBytes } from "../../home/database-file.ts";
 import { withStore } from "../../home/open-store.ts";
 import { prepareHome } from "../../home/prepare-home.ts";
 import { readConfig } from "../../home/read-config.ts";
+import { scratchFolder } from "../../home/scratch-folder.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { exitCodes } from "../../program/exit-codes.ts";
 import { readPeriod } from "../../program/period.ts";
@@ -87,6 +88,7 @@ async function importFiles(context: CommandContext, work: Import): Promise<Impor
   });
   const summaries = new Map<LogAgent, AgentSummary>();
   const result: ImportResult = { agents: [], problems: [], replaced: 0, linked: 0 };
+  await deleteLeftScratch(scratchFolder(context.home));
   const changed = files.filter((file) => {
     const summary = summaries.get(file.agent) ?? emptySummary(file.agent);
     summaries.set(file.agent, summary);
@@ -128,7 +130,7 @@ async function importFile(
   onBytes: (bytes: number) => void,
 ): Promise<void> {
   const links: PullRequestLink[] = [];
-  const read = await readAgentFile(file, store.logs.position(file.path), join(home, "import"), {
+  const read = await readAgentFile(file, store.logs.position(file.path), scratchFolder(home), {
     onEntries: (entries) => writer.write(entries, file.path, summary),
     onFault: (fault) => {
       summary.faults[fault] = (summary.faults[fault] ?? 0) + 1;
@@ -141,7 +143,7 @@ async function importFile(
   });
   if (!read.ok) {
     summary.filesFailed += 1;
-    result.problems.push({ path: file.path, reason: read.reason });
+    result.problems.push({ path: file.path, ...read });
     return;
   }
   summary.filesRead += 1;

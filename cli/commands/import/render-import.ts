@@ -1,7 +1,7 @@
 import { LOG_FAULTS, type LogFault } from "../../../core/metering/agent-logs/log-entry.ts";
 import { formatCount } from "../../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
-import { describeReadProblem } from "../../records/read-agent-file.ts";
+import { describeReadProblem, problemJson, type ReadProblem } from "../../records/read-agent-file.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { renderTable } from "../../render/table.ts";
 import type { AgentSummary } from "./import-summary.ts";
@@ -10,7 +10,7 @@ import type { AgentSummary } from "./import-summary.ts";
 export interface ImportResult {
   agents: AgentSummary[];
   /** Files that were not read. */
-  problems: { path: string; reason: string }[];
+  problems: (ReadProblem & { path: string })[];
   /** Records from earlier imports that records of the proxy replaced. */
   replaced: number;
   /** Calls whose pull request the logs name. */
@@ -50,8 +50,8 @@ export function renderImport(
     );
   if (linked > 0)
     lines.push(`${formatQuantity(linked, "call")} got the pull request that the logs name for the session.`);
-  for (const { path, reason } of problems.slice(0, MAX_PROBLEMS))
-    lines.push(`Could not read ${path}: ${describeReadProblem(reason)}.`);
+  for (const problem of problems.slice(0, MAX_PROBLEMS))
+    lines.push(`Could not read ${problem.path}: ${describeReadProblem(problem)}.`);
   if (problems.length > MAX_PROBLEMS)
     lines.push(`${formatQuantity(problems.length - MAX_PROBLEMS, "other file")} could not be read.`);
   if (total > 0 && !dryRun) lines.push("See them: meter report", "Delete them again: meter import remove");
@@ -136,6 +136,6 @@ export function toJson({ agents, problems, replaced, linked }: ImportResult, dry
     })),
     replaced_by_wire: replaced,
     linked_to_pull_requests: linked,
-    problems,
+    problems: problems.map(problemJson),
   };
 }

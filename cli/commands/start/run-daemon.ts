@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Writable } from "node:stream";
+import { deleteLeftScratch } from "../../../adapters/agent-logs/scratch-folder.ts";
 import { PROBE_WAIT_MS, takeExclusiveLock } from "../../../adapters/lock/exclusive-lock.ts";
 import { createLog } from "../../../adapters/log/create-log.ts";
 import { openLogFile } from "../../../adapters/log/rotating-log-file.ts";
@@ -25,6 +26,7 @@ import {
 } from "../../daemon/supervision.ts";
 import { prepareHome } from "../../home/prepare-home.ts";
 import { readConfig } from "../../home/read-config.ts";
+import { scratchFolder } from "../../home/scratch-folder.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
 import { printableLines } from "../../render/printable.ts";
 import { announceDaemon } from "./announce-daemon.ts";
@@ -126,6 +128,7 @@ async function runWithConfig(
     // Imported here, so that clients are served while the rest of the program loads.
     const { serveDaemon } = await import("./serve-daemon.ts");
     const serving = await serveDaemon(setup, { proxy, apiAddress, relay }, opened);
+    void deleteLeftScratch(scratchFolder(home));
     if (interruptedAt !== null) {
       void countInterruption(setup, opened, interruptedAt);
       setTimeout(() => void endRelayOfKilledDaemon(setup, serving), ENDS_BY_ITSELF_MS).unref();

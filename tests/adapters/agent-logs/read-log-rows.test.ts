@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { cpSync, existsSync, mkdirSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { type LogRow, readLogRows } from "../../../adapters/agent-logs/read-log-rows.ts";
+import { type LogRow, type RowReading, readLogRows } from "../../../adapters/agent-logs/read-log-rows.ts";
 import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
 import type { SqliteConnection } from "../../../core/ports/sqlite.ts";
 import { inFolder, type TestFolder } from "./in-folder.rig.ts";
@@ -30,12 +30,16 @@ async function read(
   folder: TestFolder,
   after: Record<string, string | number> = {},
   now = Date.UTC(2026, 7, 31),
+  more: Partial<RowReading> = {},
 ) {
   const rows: LogRow[] = [];
   const scratchFolder = join(folder.path, "scratch");
-  const found = await readLogRows(path, { queries, after, now, scratchFolder }, (row) => void rows.push(row));
+  const reading = { queries, after, now, scratchFolder, ...more };
+  const result = await readLogRows(path, reading, (row) => void rows.push(row));
   assert.ok(!existsSync(scratchFolder), "a copy is left");
-  return { found, ids: rows.map(({ values, line }) => `${line} ${values.id}`) };
+  rmSync(`${scratchFolder}.lock`, { force: true });
+  const found = result.ok ? result.after : result.reason;
+  return { result, found, ids: rows.map(({ values, line }) => `${line} ${values.id}`) };
 }
 
 describe("readLogRows()", () => {
@@ -107,7 +111,7 @@ describe("readLogRows()", () => {
       change("m1", yesterday);
       change("m2", tomorrow);
       const early = await read(path, folder, {}, now);
-      assert.deepEqual(early, { found: { message: yesterday }, ids: ["1 m1", "2 m2"] });
+      assert.deepEqual([early.found, early.ids], [{ message: yesterday }, ["1 m1", "2 m2"]]);
       // The import itself may have run while the clock was ahead.
       const ahead = await read(path, folder, {}, tomorrow);
       assert.deepEqual(ahead.found, { message: tomorrow });
@@ -115,6 +119,26 @@ describe("readLogRows()", () => {
       connection.close();
       for (const { found } of [early, ahead])
         assert.ok((await read(path, folder, found as Record<string, number>, now)).ids.includes("3 m3"));
+    });
+  });
+
+  it("copies nothing unless the disk has room for the copy and as much again, but at least 20 MiB", async () => {
+    await inFolder(async (folder) => {
+      const path = join(folder.path, "a.db");
+      const connection = await createDatabase(path, 3);
+      const copyBytes = ["", "-wal"].reduce((sum, end) => sum + statSync(path + end).size, 0);
+      const keptFreeBytes = 20 * 1024 * 1024;
+      const readWith = (freeBytes: number | null) =>
+        read(path, folder, {}, undefined, { freeBytes: () => freeBytes });
+      const freeBytes = copyBytes + keptFreeBytes - 1;
+      const { result, ids } = await readWith(freeBytes);
+      assert.deepEqual(
+        [result, ids],
+        [{ ok: false, reason: "no_space", space: { copyBytes, keptFreeBytes, freeBytes } }, []],
+      );
+      for (const enough of [freeBytes + 1, null]) assert.equal((await readWith(enough)).ids.length, 3);
+      connection.close();
+      assert.equal((await readWith(0)).ids.length, 3, "nothing is copied of a database that is not in use");
     });
   });
 

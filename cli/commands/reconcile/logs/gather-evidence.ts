@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { findLogFiles } from "../../../../adapters/agent-logs/find-log-files.ts";
 import { sha256 } from "../../../../adapters/crypto/node-crypto.ts";
 import {
@@ -21,9 +20,10 @@ import type { Millis } from "../../../../core/values/time.ts";
 import { createRecordRedaction, type RedactRecord } from "../../../../daemon/capture/redact-record.ts";
 import type { StoredRequest } from "../../../../daemon/store/port/records.ts";
 import type { Store } from "../../../../daemon/store/port/store.ts";
+import { scratchFolder } from "../../../home/scratch-folder.ts";
 import type { CommandContext } from "../../../program/command-context.ts";
 import { findLogLocations } from "../../../records/offer-import.ts";
-import { readAgentFile } from "../../../records/read-agent-file.ts";
+import { type ReadProblem, readAgentFile } from "../../../records/read-agent-file.ts";
 import { readReportFiles } from "./read-report-files.ts";
 
 /** The period to compare, and the rates with which entries of logs are priced. */
@@ -37,9 +37,8 @@ interface Selection extends Pick<Evidence, "dayOf"> {
 }
 
 /** A log that could not be read. */
-export interface LogProblem {
+export interface LogProblem extends ReadProblem {
   readonly path: string;
-  readonly reason: string;
 }
 
 /** How many records are read at once. */
@@ -191,7 +190,7 @@ async function readLogs({ home, env }: CommandContext, from: Millis, to: Millis)
     if (file.modifiedAt < from) continue;
     const faults = new Map<LogFault, number>();
     const sessions = new Set<string>();
-    const read = await readAgentFile(file, null, join(home, "import"), {
+    const read = await readAgentFile(file, null, scratchFolder(home), {
       onEntries: async (entries) => {
         for (const entry of entries) {
           if (entry.session !== null) sessions.add(entry.session);
@@ -208,7 +207,7 @@ async function readLogs({ home, env }: CommandContext, from: Millis, to: Millis)
       onLines: () => {},
       onBytes: () => {},
     });
-    if (!read.ok) result.problems.push({ path: file.path, reason: read.reason });
+    if (!read.ok) result.problems.push({ path: file.path, ...read });
     const [session, ...others] = sessions;
     if (session === undefined || others.length > 0) continue;
     const before = result.faults.get(session) ?? new Map<LogFault, number>();

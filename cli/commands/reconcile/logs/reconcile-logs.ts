@@ -56,8 +56,8 @@ export async function reconcileLogs(context: CommandContext, options: ReconcileL
   else if (options.csv) context.stdout.write(comparisonCsv(comparison));
   else context.print(renderComparison(comparison, { from: firstDay, all: options.all }, context.width));
   if (pruned !== null && !options.json) context.notice(pruned);
-  for (const { path, reason } of options.json ? [] : problems)
-    context.notice(`Could not read ${path}: ${describeReadProblem(reason)}.`);
+  for (const problem of options.json ? [] : problems)
+    context.notice(`Could not read ${problem.path}: ${describeReadProblem(problem)}.`);
   return comparison.unexplained === 0 ? exitCodes.ok : exitCodes.failed;
 }
 

@@ -10,6 +10,7 @@ import { formatPicoUsd } from "../../../../core/pricing/money.ts";
 import { formatCount, UNKNOWN } from "../../../../core/values/text/format-count.ts";
 import type { CalendarDate, Millis } from "../../../../core/values/time.ts";
 import { prunedBeforeOf } from "../../../records/pruned-note.ts";
+import { problemJson } from "../../../records/read-agent-file.ts";
 import { renderCsvTable } from "../../../render/csv-table.ts";
 import { forPrograms } from "../../../render/for-programs.ts";
 import { fixedUsd } from "../../../render/report.ts";
@@ -153,7 +154,12 @@ export function comparisonJson(
   const { from, to, problems, prunedBefore } = more;
   const period = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
   const pruned_before = prunedBeforeOf(prunedBefore);
-  return { ...period, pruned_before, ...(forPrograms(comparison) as object), problems };
+  return {
+    ...period,
+    pruned_before,
+    ...(forPrograms(comparison) as object),
+    problems: problems.map(problemJson),
+  };
 }
 
 const COLUMNS = [

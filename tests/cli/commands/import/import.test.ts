@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   appendFileSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   realpathSync,
@@ -309,6 +310,15 @@ describe("meter import", () => {
       const { code, stdout } = await machine.run("import");
       assert.equal(code, 1);
       assert.match(stdout, /Could not read .*sessions\.db: it is not a readable SQLite database\./);
+    });
+  });
+
+  it("deletes the copy that a killed import left, also if it copies nothing itself", async () => {
+    await onMachine(async (machine) => {
+      mkdirSync(join(machine.home, "import"));
+      writeFileSync(join(machine.home, "import", "copy.db"), "");
+      await machine.import("--dry-run");
+      assert.equal(existsSync(join(machine.home, "import")), false);
     });
   });
 
