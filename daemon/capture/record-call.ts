@@ -5,7 +5,7 @@ import type { UsageReport } from "../../core/metering/usage/usage-report.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { uuidV7 } from "../../core/values/uuid.ts";
-import { ATTRIBUTION_DUE_MS } from "../store/port/delivery.ts";
+import { ATTRIBUTION_DUE_MS } from "../store/port/attribution-due.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import type { CallAttribution, CapturePorts, ConnectionAttribution } from "./ports.ts";
 import type { RedactRecord } from "./redact-record.ts";

@@ -3,12 +3,8 @@ import type { Millis } from "../../core/values/time.ts";
 import { readCloudState, updateCloudState } from "./cloud-state.ts";
 import type { StoreConnections } from "./connections.ts";
 import { advanceCursor, changePending, countPending, countPendingAmong, FROM_PENDING } from "./pending.ts";
-import {
-  ATTRIBUTION_DUE_MS,
-  type Delivery,
-  type DeliveryStore,
-  type SettledRequests,
-} from "./port/delivery.ts";
+import { awaitedDueTimes } from "./port/attribution-due.ts";
+import type { Delivery, DeliveryStore, SettledRequests } from "./port/delivery.ts";
 import type { StoredRequest } from "./port/records.ts";
 import { insertQuarantineRows } from "./quarantine.ts";
 import { type RequestRow, toStoredRequest } from "./request-rows.ts";
@@ -57,8 +53,7 @@ function readPendingProjects(
          AND (attribution_due IS NULL OR attribution_due NOT BETWEEN ? AND ?)
        ORDER BY seq ${from === "oldest" ? "ASC" : "DESC"} LIMIT ?`,
     )
-    // A later due time was set before the clock was set back.
-    .all([now, now + ATTRIBUTION_DUE_MS, limit])
+    .all([...awaitedDueTimes(now), limit])
     .map((row) => ({ requestId: row.request_id, project: row.project }));
   return from === "oldest" ? rows : rows.reverse();
 }

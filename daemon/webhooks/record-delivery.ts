@@ -1,10 +1,8 @@
 import { parseProgress, type WebhookProgress } from "../../core/delivery/webhook/webhook-progress.ts";
 import { toOutgoingRecord } from "../../core/privacy/policy/outgoing-record.ts";
 import type { UploadPreset } from "../../core/privacy/policy/upload-policy.ts";
-import type { RequestRecord } from "../../core/values/record.ts";
-import type { Millis } from "../../core/values/time.ts";
 import type { MetadataRecord } from "../../core/wire/metadata-record.ts";
-import { ATTRIBUTION_DUE_MS } from "../store/port/delivery.ts";
+import { isCallerAwaited } from "../store/port/attribution-due.ts";
 import { logTaskCrash } from "../tasks/log-task-crash.ts";
 import type { WebhookPorts } from "./webhook-ports.ts";
 
@@ -127,10 +125,6 @@ export interface OutgoingRecords {
   /** The last record that was read, which may be one that is not sent. */
   readonly last: { readonly seq: number; readonly requestId: string };
 }
-
-/** Whether the caller of a record is being found. A later time is of a clock that was ahead when the daemon ended before it had the caller. */
-const isCallerAwaited = ({ attributionDueAt = 0 }: Pick<RequestRecord, "attributionDueAt">, now: Millis) =>
-  attributionDueAt > now && attributionDueAt <= now + ATTRIBUTION_DUE_MS;
 
 /**
  * Returns the next records whose callers are known, as they leave this machine; null if there are none. Records of a local-only

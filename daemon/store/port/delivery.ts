@@ -2,12 +2,6 @@ import type { Millis } from "../../../core/values/time.ts";
 import type { StoredRequest } from "./records.ts";
 import type { BodyDirection } from "./values.ts";
 
-/**
- * How long the lookup of a call's caller may take after the call has ended, in milliseconds. Then the record is sent without
- * the caller. This covers the lookup's own timeout, and a store that is locked or full for a moment.
- */
-export const ATTRIBUTION_DUE_MS = 30_000;
-
 /** The tables that have exactly one row, with its columns. Source: docs/specification.md#local-state-tables. */
 export interface CloudStateRows {
   cloud_state: {

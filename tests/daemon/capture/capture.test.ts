@@ -9,7 +9,7 @@ import type { RequestRecord } from "../../../core/values/record.ts";
 import { UNKNOWN_FIELDS } from "../../../core/values/record-fields.ts";
 import type { CallAttribution, CapturePorts, ConnectionAttribution } from "../../../daemon/capture/ports.ts";
 import type { CloseReason, TapFrame } from "../../../daemon/proxy/tap-frames.ts";
-import { ATTRIBUTION_DUE_MS } from "../../../daemon/store/port/delivery.ts";
+import { ATTRIBUTION_DUE_MS } from "../../../daemon/store/port/attribution-due.ts";
 import { type CaptureRig, call, createCaptureRig, type RigConnection, rigStart } from "./capture.rig.ts";
 
 const host = "api.anthropic.com";
