@@ -5,6 +5,7 @@ import type { Millis } from "../../core/values/time.ts";
 import { updateOne } from "./affected-rows.ts";
 import { type AuditEventKind, addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
+import { isRetryDue } from "./retry-due.ts";
 import type { CloudSchema } from "./schema.ts";
 import { inScope, lockWorkspace } from "./transaction.ts";
 
@@ -260,13 +261,7 @@ export async function claimWarnings(
           .columns(["workspace_id", "budget_id", "period_from", "threshold", "limit_amount"])
           .doUpdateSet({ tried_at: now })
           .where("budget_warnings.sent_at", "is", null)
-          .where((eb) =>
-            eb.or([
-              eb("budget_warnings.tried_at", "<=", now - WARNING_RETRY_MS),
-              // The clock was ahead at the attempt, by more than two processes may differ.
-              eb("budget_warnings.tried_at", ">", now + WARNING_RETRY_MS),
-            ]),
-          ),
+          .where(({ ref }) => isRetryDue(ref("budget_warnings.tried_at"), now, WARNING_RETRY_MS)),
       )
       .returning("threshold")
       .execute();
@@ -309,11 +304,8 @@ export async function listSettledWarnings(
     .selectFrom("budget_warnings")
     .select(["budget_id", "period_from", "threshold", "limit_amount"])
     .where("workspace_id", "=", workspaceId)
-    .where(({ or, and, eb }) =>
-      or([
-        eb("sent_at", "is not", null),
-        and([eb("tried_at", ">", now - WARNING_RETRY_MS), eb("tried_at", "<=", now + WARNING_RETRY_MS)]),
-      ]),
+    .where(({ or, not, eb, ref }) =>
+      or([eb("sent_at", "is not", null), not(isRetryDue(ref("tried_at"), now, WARNING_RETRY_MS))]),
     )
     .execute();
   return new Set(

@@ -1,5 +1,6 @@
 import type { CalendarDate, Millis } from "../../core/values/time.ts";
 import type { CloudDatabase } from "./open-database.ts";
+import { isRetryDue } from "./retry-due.ts";
 import { inScope } from "./transaction.ts";
 
 /** A person who gets the weekly email about a workspace. */
@@ -101,13 +102,8 @@ export async function claimSummary(
       .where("user_id", "=", userId)
       .where("workspace_id", "=", workspaceId)
       .where("sent_until", "<", monday)
-      .where(({ or, eb }) =>
-        or([
-          eb("tried_at", "is", null),
-          eb("tried_at", "<=", now - SUMMARY_RETRY_MS),
-          // The clock was ahead at the attempt, by more than two processes may differ.
-          eb("tried_at", ">", now + SUMMARY_RETRY_MS),
-        ]),
+      .where(({ or, eb, ref }) =>
+        or([eb("tried_at", "is", null), isRetryDue(ref("tried_at"), now, SUMMARY_RETRY_MS)]),
       )
       .returning("token")
       .executeTakeFirst(),
