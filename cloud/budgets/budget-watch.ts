@@ -1,5 +1,6 @@
 import { problemOf } from "../http/problem.ts";
-import { listBudgets, listSettledWarnings, WARNING_RETRY_MS } from "../store/budgets.ts";
+import { listSettledWarnings, WARNING_RETRY_MS } from "../store/budget-warnings.ts";
+import { listBudgets } from "../store/budgets.ts";
 import { inScope } from "../store/transaction.ts";
 import { readStandings } from "./budget-standing.ts";
 import { createSumCache, type SumCache } from "./sum-cache.ts";

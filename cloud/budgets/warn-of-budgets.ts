@@ -6,7 +6,7 @@ import type { SendMail } from "../../core/ports/mail.ts";
 import { errorName } from "../../core/values/text/describe-error.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
-import { claimWarnings, confirmWarnings, warningKey } from "../store/budgets.ts";
+import { claimWarnings, confirmWarnings, warningKey } from "../store/budget-warnings.ts";
 import { findMachineUser } from "../store/machines.ts";
 import { listMembers } from "../store/members.ts";
 import type { CloudDatabase } from "../store/open-database.ts";

@@ -3,7 +3,7 @@ import { after, before, beforeEach, it } from "node:test";
 import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { CHECK_DELAY_MS, createBudgetWatch } from "../../../cloud/budgets/budget-watch.ts";
 import { createCloud } from "../../../cloud/create-cloud.ts";
-import { WARNING_RETRY_MS } from "../../../cloud/store/budgets.ts";
+import { WARNING_RETRY_MS } from "../../../cloud/store/budget-warnings.ts";
 import type { CloudLogEvent } from "../../../core/ports/cloud-log.ts";
 import {
   batch,
