@@ -1,4 +1,5 @@
 import { CredentialsError } from "../../adapters/cloud-credentials/credential-store.ts";
+import type { LoopbackResponse } from "../../adapters/http/request-loopback.ts";
 import type { Log } from "../../core/ports/log.ts";
 import { type ConnectStatus, connectResponseSchema, connectStatusSchema } from "../../core/wire/loopback.ts";
 import { parseWire } from "../../core/wire/parse.ts";
@@ -8,7 +9,7 @@ import { createCloudService } from "../../daemon/cloud/create-cloud-service.ts";
 import type { CloudSnapshot, ConnectOptions, ConnectResult } from "../../daemon/cloud/results.ts";
 import type { Store } from "../../daemon/store/port/store.ts";
 import { findDaemon, type RunningDaemon, readToken } from "../daemon/daemon-process.ts";
-import { type LoopbackResponse, requestDaemon } from "../daemon/loopback-client.ts";
+import { requestDaemon } from "../daemon/loopback-client.ts";
 import { withStore } from "../home/open-store.ts";
 import { prepareHome } from "../home/prepare-home.ts";
 import { CommandFailure } from "../program/exit-codes.ts";

@@ -1,11 +1,10 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { rmSync } from "node:fs";
-import { request } from "node:http";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import * as v from "valibot";
 import { readSmallFile } from "../../adapters/files/read-small-file.ts";
 import { writeFileAtomic } from "../../adapters/files/write-file-atomic.ts";
+import { requestLoopback } from "../../adapters/http/request-loopback.ts";
 import { serve } from "../../adapters/http/serve.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 import { version } from "../program/version.ts";
@@ -122,32 +121,13 @@ export async function requestFromServer<Name extends AdministrationName>(
   return { result: answered.result as AdministrationResult<Name> };
 }
 
+/** Sends a task to the server. Null if nothing answers, or another program, which took the port after the server was killed. */
 async function post(port: number, secret: string, body: unknown) {
-  const text = await exchange(port, secret, JSON.stringify(body)).catch(() => null);
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), answerSchema), text);
-  return parsed.success ? parsed.output : null;
-}
-
-/**
- * Sends a message and returns the answer; null if another program has taken the port after the server was killed. Not `fetch`, which waits
- * five minutes for an answer, since a task such as a backup may take hours.
- */
-function exchange(port: number, secret: string, message: string): Promise<string | null> {
-  return new Promise((resolve, reject) => {
-    const headers = {
-      authorization: `Bearer ${secret}`,
-      "content-type": "application/json",
-      "content-length": Buffer.byteLength(message),
-    };
-    const outgoing = request(
-      { host: "127.0.0.1", port, method: "POST", agent: false, headers },
-      (response) => {
-        if (response.statusCode === 200) return void text(response).then(resolve, reject);
-        response.destroy();
-        resolve(null);
-      },
-    );
-    outgoing.on("error", reject);
-    outgoing.end(message);
-  });
+  const response = await requestLoopback({
+    ...{ host: "127.0.0.1", port, path: "/", method: "POST", token: secret, body: JSON.stringify(body) },
+    // A task such as a backup may take hours.
+    timeoutMs: null,
+  }).catch(() => null);
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), answerSchema), response?.body);
+  return response?.status === 200 && parsed.success ? parsed.output : null;
 }

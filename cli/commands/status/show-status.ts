@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
+import { keepConnection } from "../../../adapters/http/request-loopback.ts";
 import { findDaemonFault } from "../../../daemon/api/daemon-status.ts";
 import { findDaemon, findHolder, readToken } from "../../daemon/daemon-process.ts";
-import { keepConnection, requestDaemon } from "../../daemon/loopback-client.ts";
+import { requestDaemon } from "../../daemon/loopback-client.ts";
 import { findUnmeteredRelay } from "../../daemon/supervision.ts";
 import { configFile } from "../../home/config-file.ts";
 import { databaseBytes } from "../../home/database-file.ts";
