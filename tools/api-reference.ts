@@ -164,7 +164,7 @@ function importNames(entry: string): string {
 }
 
 function renderPage(names: string, about: string, declarations: readonly PublicDeclaration[]): string {
-  // An example imports `./mod.ts` in the sources; how the entry is imported from a package stands in the title.
+  // An example imports `./mod.ts` in the sources. The page's title says how a package imports the entry.
   const text = about.replace(/\s*@module\s*$/, "").trim();
   const sections = declarations.map(
     ({ name, kind, summary, signature }) =>

@@ -4,14 +4,14 @@ import process from "node:process";
 import { findProgram, installPackages } from "./packages.ts";
 
 await installPackages("tools/checks");
-const words = process.argv.slice(2);
+const args = process.argv.slice(2);
 const biome = findProgram("biome");
 const { status, error } =
   biome === null
-    ? spawnSync("npx", ["--yes", "@biomejs/biome@2.6.8", ...words], {
+    ? spawnSync("npx", ["--yes", "@biomejs/biome@2.6.8", ...args], {
         stdio: "inherit",
         shell: process.platform === "win32",
       })
-    : spawnSync(biome, words, { stdio: "inherit" });
+    : spawnSync(biome, args, { stdio: "inherit" });
 if (error !== undefined) throw error;
 process.exit(status ?? 1);

@@ -5,7 +5,7 @@ import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeF
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { OPTIONAL_PACKAGES } from "../adapters/optional-packages.ts";
-import { bundleOwnPrograms, bundleProgram } from "./bundle-program.ts";
+import { bundleOftenRunCommands, bundleProgram } from "./bundle-program.ts";
 import { installPackages } from "./packages.ts";
 import { npmExports } from "./public-entries.ts";
 import { createSbom } from "./sbom.ts";
@@ -25,7 +25,7 @@ await bundleMeter();
 writeCorePackage();
 writeFileSync(join(dist, "sbom.cdx.json"), createSbom({ root, vendored: VENDORED }));
 
-/** Deletes the declarations that no public entry reaches. They would take 5 MB on the disk of everyone who installs the package. */
+/** Deletes the declarations that no public entry reaches: 5 MB of every installation. */
 function removeInternalTypes(): void {
   const reached = new Set<string>();
   const reach = (path: string) => {
@@ -43,8 +43,9 @@ function removeInternalTypes(): void {
 }
 
 /**
- * Puts copies of two packages' files into `dist/vendor`, and makes the compiled adapters import them: of gpt-tokenizer the two
- * encodings in use, 4 MB of its 30; kysely-bun-sqlite without bun-types, 12 MB, and without its peer, an older Kysely.
+ * Copies files of two packages into `dist/vendor` and makes the compiled adapters import the copies, because both packages would
+ * install much that is not used. Only the two encodings in use are copied from gpt-tokenizer (4 of 30 MB). kysely-bun-sqlite is copied
+ * without bun-types (12 MB) and without its peer, an older Kysely.
  */
 function vendorPackages(): void {
   const [tokenizer, bunSqlite] = VENDORED;
@@ -57,7 +58,7 @@ function vendorPackages(): void {
   vendor(bunSqlite, "adapters/sqlite/bun-sqlite.js", /"kysely-bun-sqlite"/g, "dist/index.js");
 }
 
-/** Copies the files of a package that an adapter imports, with all that they import; `file` is the path of each in the package. */
+/** Copies the files of a package that an adapter imports, and all files that those import. `file` is their path in the package. */
 function vendor(packageName: string, adapter: string, specifier: RegExp, file: string): void {
   const source = join(root, "node_modules", packageName);
   const target = join(dist, "vendor", packageName);
@@ -82,8 +83,9 @@ function vendor(packageName: string, adapter: string, specifier: RegExp, file: s
 }
 
 /**
- * Bundles the program `meter`. The bundle is as deep as `cli/daemon`, from which `cli/bin.js` is found. Commands that are run often are
- * files of their own: the parts that all commands share would be 80 files, which take longer to load than the command runs.
+ * Bundles the program `meter`. The bundle must lie as deep in the tree as `cli/daemon`, because that code finds `cli/bin.js` by a relative
+ * path. Commands that are run often become a single file each: otherwise they would load the 80 files that all commands share, which
+ * takes longer than the command itself.
  */
 async function bundleMeter(): Promise<void> {
   const place = { root, folder: "dist/cli/bundle" };
@@ -97,7 +99,7 @@ async function bundleMeter(): Promise<void> {
     ],
     external,
   });
-  await bundleOwnPrograms({ ...place, external }, (word) => `dist/cli/commands/${word}/run-${word}.js`);
+  await bundleOftenRunCommands({ ...place, external }, (word) => `dist/cli/commands/${word}/run-${word}.js`);
 }
 
 /** Makes `dist/core` a package, `@llm-meter/core`, that depends only on valibot. */

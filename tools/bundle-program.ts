@@ -15,15 +15,15 @@ export interface ProgramBundle {
   readonly folder: string;
   /** Imports that stay outside: packages that an installation may lack, and files that are in the package anyway. */
   readonly external: readonly string[];
-  /** Whether each entry becomes one CommonJS file, `.cjs`, that shares nothing with the others. */
-  readonly isWhole?: boolean;
-  /** Whether each entry becomes one ES module that holds all that it may import later. */
-  readonly isUnsplit?: boolean;
+  /** Whether each entry becomes a single CommonJS file, `.cjs`, that shares no file with the other entries. */
+  readonly isSingleCommonJs?: boolean;
+  /** Whether each entry becomes a single ES module, including what it imports dynamically. */
+  readonly isSingleModule?: boolean;
 }
 
 /**
  * Bundles a program with its packages. The licences of the packages go into `LICENSES.txt`. Throws if a file has a wide character, which esbuild
- * can't escape in a tagged template: write it as an entity of HTML.
+ * can't escape in a tagged template: write it as an HTML entity.
  */
 export async function bundleProgram(bundle: ProgramBundle): Promise<void> {
   const folder = join(bundle.root, bundle.folder);
@@ -34,23 +34,23 @@ export async function bundleProgram(bundle: ProgramBundle): Promise<void> {
   }
 }
 
-/** A character beyond Latin-1. V8 keeps the text of a file in memory, and a text that has one takes two bytes for each character. */
+/** A character beyond Latin-1. V8 keeps the text of a file in memory, and one such character makes it take two bytes per character. */
 const WIDE = /[^\0-\xff]/;
 
-/** The commands that `cli/bin.js` loads from a file of their own. */
-const OWN_PROGRAMS = ["report", "status", "statusline"];
+/** The commands that are run often. `cli/bin.js` loads each of them from a single file. */
+const OFTEN_RUN_COMMANDS = ["report", "status", "statusline"];
 
-/** Bundles each command that is a program of its own. `toEntry` returns the module that runs it. */
-export async function bundleOwnPrograms(
+/** Bundles each command that is run often into a single file. `toEntry` returns the module that runs the command. */
+export async function bundleOftenRunCommands(
   { external, ...place }: Pick<ProgramBundle, "root" | "folder" | "external">,
   toEntry: (word: string) => string,
 ): Promise<void> {
   await bundleModules({
     ...place,
-    entries: OWN_PROGRAMS.map(toEntry),
+    entries: OFTEN_RUN_COMMANDS.map(toEntry),
     // Only Bun's SQLite needs it.
     external: [...external, "kysely"],
-    isWhole: true,
+    isSingleCommonJs: true,
   });
 }
 
@@ -77,8 +77,8 @@ export async function bundleModules({
   entries,
   folder,
   external,
-  isWhole,
-  isUnsplit,
+  isSingleCommonJs,
+  isSingleModule,
 }: ProgramBundle): Promise<string[]> {
   const esbuild = findProgram("esbuild");
   if (esbuild === null) throw new Error(`esbuild has no package for ${process.platform} on ${process.arch}`);
@@ -86,9 +86,9 @@ export async function bundleModules({
   const words = [
     ...entries.map((input) => `${basename(input, extname(input))}=${input}`),
     "--bundle",
-    // One folder for all files: threads are found next to the file that starts them.
-    ...(isWhole ? COMMON_JS : ES_MODULES),
-    ...(isWhole || isUnsplit ? [] : ["--splitting"]),
+    // All files go into one folder, because a thread is loaded from a file next to the one that starts it.
+    ...(isSingleCommonJs ? COMMON_JS : ES_MODULES),
+    ...(isSingleCommonJs || isSingleModule ? [] : ["--splitting"]),
     "--platform=node",
     "--target=node22.19",
     "--minify-whitespace",
@@ -98,7 +98,7 @@ export async function bundleModules({
     "--log-level=warning",
     ...[...external, "bun:sqlite"].map((path) => `--external:${path}`),
   ];
-  // By default, esbuild never collects garbage. New pages then take more CPU time than the collections do.
+  // By default, esbuild never collects garbage. Allocating new memory pages then takes more CPU time than collections do.
   const child = spawn(esbuild, words, { cwd: root, stdio: "inherit", env: { ...process.env, GOGC: "400" } });
   const [code] = await once(child, "exit");
   if (code !== 0) throw new Error(`esbuild failed: exit code ${code}`);
@@ -107,7 +107,7 @@ export async function bundleModules({
   return Object.keys(inputs);
 }
 
-/** Returns name, version and licence of each package among the inputs, with the licence's text where the package has it. */
+/** Returns the name, version and licence of each package among the inputs, with the licence's text if the package includes it. */
 function licencesOf(root: string, inputs: readonly string[]): string {
   const folders = new Set(
     inputs.flatMap((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []),

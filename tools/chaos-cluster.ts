@@ -33,13 +33,13 @@ const {
 } = process.env;
 const [host = "", port = "5432"] = added?.split(":") ?? [];
 const spare = added === undefined ? null : { host, port: Number(port), isCoordinator: false };
-const asked =
+const requested =
   values.only === undefined ? EVENTS : EVENTS.filter((each) => values.only?.split(",").includes(each));
 const canKill = kill !== null && start !== null;
-const events: ClusterEvent[] = asked.filter((each) =>
+const events: ClusterEvent[] = requested.filter((each) =>
   each === "add_worker" ? spare !== null : canKill || !each.startsWith("kill_"),
 );
-const untested = asked.filter((each) => !events.includes(each));
+const untested = requested.filter((each) => !events.includes(each));
 if (untested.length > 0) {
   process.stdout.write(
     `NOT TESTED: ${untested.join(", ")}: METER_TEST_CITUS_KILL and _START, or _SPARE, are not set\n`,

@@ -1,7 +1,8 @@
 /**
  * `npm run chaos:kills -- --rounds N --seed S`: kills a supervised daemon, or with `--victim relay` its relay, by SIGKILL, SIGSEGV and
- * SIGABRT under traffic and imports, and measures what is lost and how long new calls wait. The program is bundled, as it is installed: from
- * the sources, a start takes more than twice the processor time. Exits with 1 if more is lost, or new calls wait longer, than `docs/durability.md` allows.
+ * SIGABRT under traffic and imports, and measures what is lost and how long new calls wait. The program is bundled as in an installation:
+ * from the sources, a start takes more than twice the CPU time. Exits with 1 if more is lost, or new calls wait longer, than
+ * `docs/durability.md` allows.
  */
 import { join } from "node:path";
 import process from "node:process";
@@ -17,7 +18,7 @@ if (process.env[PROGRAMS_VARIABLE] === undefined) {
   const programs = await writeTestProgram(root, join(root, "node_modules/.cache/chaos-programs"));
   if (programs !== null) process.env[PROGRAMS_VARIABLE] = programs;
 }
-// They read the variable when they are loaded.
+// Imported only now, because these modules read the variable when they are loaded.
 const { ANSWERED_AGAIN_MS, isKept, LOST_AFTER_KILL_MS, runKills } = await import("../tests/chaos/kills.ts");
 
 const { values } = parseArgs({

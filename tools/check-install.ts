@@ -21,17 +21,21 @@ let failures = 0;
 function run(command: string, words: readonly string[], env: NodeJS.ProcessEnv = process.env) {
   const { status, stdout, stderr, error } = spawnSync(command, words, { env, encoding: "utf8", cwd: folder });
   if (error !== undefined) throw error;
-  return { status, said: `${stdout}${stderr}` };
+  return { status, output: `${stdout}${stderr}` };
 }
 
-function must(what: string, { status, said }: { status: number | null; said: string }, wanted = 0): string {
-  const ok = status === wanted;
+function expectStatus(
+  what: string,
+  { status, output }: { status: number | null; output: string },
+  expected = 0,
+): string {
+  const ok = status === expected;
   process.stdout.write(`${ok ? "ok  " : "FAIL"}  ${what}\n`);
   if (!ok) {
     failures += 1;
-    process.stdout.write(`      ended with ${status}, not ${wanted}: ${said.trim()}\n`);
+    process.stdout.write(`      exit code ${status} instead of ${expected}: ${output.trim()}\n`);
   }
-  return said;
+  return output;
 }
 
 /** Returns the disk space of a folder's files in bytes, in blocks of 4 KiB. */
@@ -41,12 +45,12 @@ function diskBytes(path: string): number {
   return readdirSync(path).reduce((sum, name) => sum + diskBytes(join(path, name)), 4096);
 }
 
-function mustFit(what: string, path: string, maxBytes: number): void {
+function expectSize(what: string, path: string, maxBytes: number): void {
   const bytes = existsSync(path) ? diskBytes(path) : Number.POSITIVE_INFINITY;
   const megabytes = (bytes / 1e6).toFixed(1);
-  must(`${what}: ${megabytes} MB, at most ${maxBytes / 1e6}`, {
+  expectStatus(`${what}: ${megabytes} MB, at most ${maxBytes / 1e6}`, {
     status: bytes <= maxBytes ? 0 : 1,
-    said: "too large",
+    output: "too large",
   });
 }
 
@@ -60,44 +64,48 @@ function pack(source: string): string {
     cwd: join(import.meta.dirname, ".."),
     encoding: "utf8",
   });
-  must(`npm pack ${source}`, { status: packed.status, said: packed.stderr });
+  expectStatus(`npm pack ${source}`, { status: packed.status, output: packed.stderr });
   return join(folder, packed.stdout.trim());
 }
 
-/** Runs the program from installation to stop, with its own home. */
-function tryOut(name: string, command: string, words: readonly string[]): void {
+/** Runs the installed program from `--version` to `stop`, in a new home. */
+function tryProgram(name: string, command: string, words: readonly string[]): void {
   const home = join(folder, `home-${name}`);
   const env = { ...process.env, METER_HOME: home };
   const meter = (...more: string[]) => run(command, [...words, ...more], env);
-  must(`${name}: meter --version`, meter("--version"));
-  must(`${name}: meter status, before the start`, meter("status"), 3);
-  must(`${name}: meter pricing status`, meter("pricing", "status"));
+  expectStatus(`${name}: meter --version`, meter("--version"));
+  expectStatus(`${name}: meter status, before the start`, meter("status"), 3);
+  expectStatus(`${name}: meter pricing status`, meter("pricing", "status"));
   // Port 0, because another daemon may use the usual ports.
-  must(`${name}: a home`, run("mkdir", ["-p", "-m", "700", home]));
+  expectStatus(`${name}: a home`, run("mkdir", ["-p", "-m", "700", home]));
   writeFileSync(join(home, "config.toml"), "[proxy]\nport = 0\n\n[api]\nport = 0\n", { mode: 0o600 });
-  must(`${name}: meter start`, meter("start"));
-  must(`${name}: meter status`, meter("status"));
-  must(`${name}: meter report`, meter("report"));
-  must(`${name}: meter stop`, meter("stop"));
+  expectStatus(`${name}: meter start`, meter("start"));
+  expectStatus(`${name}: meter status`, meter("status"));
+  expectStatus(`${name}: meter report`, meter("report"));
+  expectStatus(`${name}: meter stop`, meter("stop"));
 }
 
-function spawnBuild() {
+function build() {
   const { status, stdout, stderr } = spawnSync("npm", ["run", "--silent", "build"], {
     cwd: join(import.meta.dirname, ".."),
     encoding: "utf8",
   });
-  return { status, said: `${stdout}${stderr}` };
+  return { status, output: `${stdout}${stderr}` };
 }
 
-/** Runs the server. Without its packages, it names the command that installs them. */
+/** Starts the server without its packages, which must name the command that installs them; installs them, and serves. */
 async function tryCloud(prefix: string): Promise<void> {
   const words = [join(prefix, "bin/meter-cloud"), "serve", "--port", "0"];
   const env = { ...process.env, METER_CLOUD_HOME: join(folder, "home-cloud") };
-  const said = must("meter-cloud serve, without its packages", run(process.execPath, words, env), 1);
+  const refusal = expectStatus(
+    "meter-cloud serve, without its packages",
+    run(process.execPath, words, env),
+    1,
+  );
   const packages = installArguments(Object.keys(CLOUD_PACKAGES) as OptionalPackage[]);
-  const named = said.includes(`npm install -g ${packages}`);
-  must("names the command that installs them", { status: named ? 0 : 1, said });
-  must(`npm install -g ${packages}`, install("-g", "--prefix", prefix, ...packages.split(" ")));
+  const isNamed = refusal.includes(`npm install -g ${packages}`);
+  expectStatus("names the command that installs them", { status: isNamed ? 0 : 1, output: refusal });
+  expectStatus(`npm install -g ${packages}`, install("-g", "--prefix", prefix, ...packages.split(" ")));
   const server = spawn(process.execPath, words, { env, cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
   for await (const text of server.stdout.setEncoding("utf8")) {
@@ -105,51 +113,51 @@ async function tryCloud(prefix: string): Promise<void> {
     const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? [];
     if (address === undefined) continue;
     const { status } = await fetch(`${address}/sign-up`);
-    must("meter-cloud serve", { status: status === 200 ? 0 : status, said: output });
+    expectStatus("meter-cloud serve", { status: status === 200 ? 0 : status, output });
     tryConnect(join(prefix, "bin/meter"), address);
     break;
   }
-  if (!output.includes("http://")) must("meter-cloud serve", { status: server.exitCode, said: output });
+  if (!output.includes("http://")) expectStatus("meter-cloud serve", { status: server.exitCode, output });
   server.kill();
 }
 
-/** Begins to connect this machine to a cloud, up to the approval. */
+/** Starts to connect this machine to a cloud, and stops before the approval. */
 function tryConnect(meter: string, address: string): void {
   const words = [meter, "cloud", "connect", "--base-url", address];
   const env = { ...process.env, METER_HOME: join(folder, "home-node") };
   const { stdout, stderr } = spawnSync(process.execPath, words, { env, encoding: "utf8", timeout: 10_000 });
   const isReached = stdout.includes(`${address}/connect?code=`);
-  must("meter cloud connect", { status: isReached ? 0 : 1, said: `${stdout}${stderr}` });
+  expectStatus("meter cloud connect", { status: isReached ? 0 : 1, output: `${stdout}${stderr}` });
 }
 
 try {
   await installPackages("tools/checks");
-  must("npm run build", spawnBuild());
+  expectStatus("npm run build", build());
   const core = join(folder, "core");
-  must("npm install @llm-meter/core", install("--prefix", core, pack("./dist/core")));
-  mustFit("@llm-meter/core", join(core, "node_modules"), MAX_CORE_BYTES);
+  expectStatus("npm install @llm-meter/core", install("--prefix", core, pack("./dist/core")));
+  expectSize("@llm-meter/core", join(core, "node_modules"), MAX_CORE_BYTES);
   writeFileSync(
     join(core, "price.mjs"),
     'import { formatUsd } from "@llm-meter/core/pricing";\nif (formatUsd(10n ** 12n) !== "$1.00") process.exit(1);\n',
   );
-  must("@llm-meter/core/pricing", run(process.execPath, [join(core, "price.mjs")]));
+  expectStatus("@llm-meter/core/pricing", run(process.execPath, [join(core, "price.mjs")]));
 
   const prefix = join(folder, "prefix");
-  must("npm install -g @llm-meter/meter", install("-g", "--prefix", prefix, pack(".")));
-  mustFit("@llm-meter/meter", join(prefix, "lib/node_modules"), MAX_METER_BYTES);
+  expectStatus("npm install -g @llm-meter/meter", install("-g", "--prefix", prefix, pack(".")));
+  expectSize("@llm-meter/meter", join(prefix, "lib/node_modules"), MAX_METER_BYTES);
   const bin = join(prefix, "bin/meter");
-  tryOut("node", process.execPath, [bin]);
+  tryProgram("node", process.execPath, [bin]);
   await tryCloud(prefix);
 
   const platform = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
   install("--prefix", join(folder, "old"), `${platform}@${OLDEST_NODE}`);
   const oldNode = join(folder, "old/node_modules", platform, "bin/node");
-  if (existsSync(oldNode)) tryOut("node-22", oldNode, [bin]);
-  else must(`Node ${OLDEST_NODE} from the registry`, { status: 1, said: "not there" });
+  if (existsSync(oldNode)) tryProgram("node-22", oldNode, [bin]);
+  else expectStatus(`Node ${OLDEST_NODE} from the registry`, { status: 1, output: "not in the registry" });
 
   const bun = findProgram("bun");
-  if (bun === null) must("Bun", { status: 1, said: "no package of it for this platform" });
-  else tryOut("bun", bun, ["--bun", bin]);
+  if (bun === null) expectStatus("Bun", { status: 1, output: "no package for this platform" });
+  else tryProgram("bun", bun, ["--bun", bin]);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -19,7 +19,7 @@ const EXCEPTIONS: readonly (readonly [rule: Violation["rule"], statement: RegExp
   [
     "insert_select",
     /^insert into requests\b/,
-    "a row that was not inserted is read before it is called a duplicate",
+    "a row that was not inserted is read again before it counts as a duplicate",
   ],
   [
     "insert_select",
@@ -57,15 +57,15 @@ const EXCEPTIONS: readonly (readonly [rule: Violation["rule"], statement: RegExp
 
 const parse = await loadParser();
 const named = process.argv.slice(2);
-const left = named.length === 0 && isRecordOf(RECORD_FOLDER);
-const folder = left ? RECORD_FOLDER : mkdtempSync(join(tmpdir(), "meter-statements-"));
+const isRecorded = named.length === 0 && isRecordOf(RECORD_FOLDER);
+const folder = isRecorded ? RECORD_FOLDER : mkdtempSync(join(tmpdir(), "meter-statements-"));
 try {
-  if (left) process.stdout.write("The statements that `npm test` recorded for this tree.\n");
+  if (isRecorded) process.stdout.write("Checking the statements that `npm test` recorded for this tree.\n");
   else runSuites(named.length > 0 ? named : statementSuites());
   report(readTransactions(), parse);
   if (named.length === 0) reportUnreached();
 } finally {
-  if (!left) rmSync(folder, { recursive: true, force: true });
+  if (!isRecorded) rmSync(folder, { recursive: true, force: true });
 }
 
 function runSuites(files: readonly string[]): void {
@@ -73,7 +73,7 @@ function runSuites(files: readonly string[]): void {
   const words = [
     "--import=./tools/record-statements.ts",
     "--test",
-    // Node's own choice leaves one processor idle.
+    // Node's default leaves one processor idle.
     `--test-concurrency=${availableParallelism()}`,
     "--test-reporter=dot",
     ...files,
@@ -95,7 +95,7 @@ function report(
   const trees = new Map<string, unknown>();
   for (const statement of new Set(transactions.flat())) trees.set(statement, parseStatement(statement));
   const allowed = new Map<string, number>();
-  let broken = 0;
+  let violationCount = 0;
   const judge = (text: string, violations: readonly Violation[]) => {
     for (const { rule, subject } of violations) {
       const exception = EXCEPTIONS.find(([name, pattern]) => name === rule && pattern.test(text));
@@ -103,7 +103,7 @@ function report(
         allowed.set(exception[2], (allowed.get(exception[2]) ?? 0) + 1);
         continue;
       }
-      broken += 1;
+      violationCount += 1;
       process.stdout.write(`\n${rule}: ${subject}\n  ${text.slice(0, 400)}\n`);
     }
   };
@@ -112,10 +112,10 @@ function report(
     judge(transaction.join("; "), checkTransaction(transaction.map((text) => trees.get(text))));
   }
   process.stdout.write(
-    `\n${trees.size} statements in ${transactions.length} kinds of transactions, ${broken} break a rule. Exceptions:\n`,
+    `\n${trees.size} statements in ${transactions.length} kinds of transactions; ${violationCount} violations. Exceptions:\n`,
   );
   for (const [reason, times] of allowed) process.stdout.write(`  ${times} × ${reason}\n`);
-  if (broken > 0 || trees.size === 0) process.exitCode = 1;
+  if (violationCount > 0 || trees.size === 0) process.exitCode = 1;
 }
 
 function reportUnreached(): void {

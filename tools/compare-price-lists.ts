@@ -1,7 +1,7 @@
 /**
- * Compares the bundled rates with copies of public price lists and prints each difference without a known reason. Writes
- * `docs/price-lists.md`, and what the copies state of the models that both price to
- * `tests/core/pricing/sources/shared-rates.data.txt`, so that a test makes the same comparison. Without arguments, it uses that file.
+ * Compares the bundled rates with copies of public price lists, prints each difference without a known reason, and writes
+ * `docs/price-lists.md`. It stores the compared rates of the copies in `tests/core/pricing/sources/shared-rates.data.txt`, with which a test
+ * repeats the comparison. Without arguments, it uses that file instead of copies.
  *
  *     node tools/compare-price-lists.ts litellm=2026-07-24=litellm.json models.dev=2026-07-02=api.json
  *
@@ -72,7 +72,7 @@ function comparable(
 export function sharedRates(source: string, date: string, text: string, book: PriceBook): SharedList {
   const format = PRICE_FORMATS.find((each) => each === source);
   const parsed = format === undefined ? null : parsePriceList(text, format);
-  if (parsed?.ok !== true) throw new Error(`the copy is no price list of ${source}`);
+  if (parsed?.ok !== true) throw new Error(`the copy is not a price list of ${source}`);
   const lists = meteredPriceLists({ providers: [] });
   const rows = parsed.rates.flatMap((item) => {
     const read = readPublishedRate(item, "auto", date);
@@ -156,10 +156,10 @@ export function formatAgreement(lists: readonly SharedList[], book: PriceBook): 
     const shown = names.length > 6 ? [...names.slice(0, 5), `${names.length - 5} more`] : names;
     return `- ${provider}, ${source}${hold ? " (held)" : ""}: ${shown.join(", ")}. ${reason}.${page === null ? "" : ` <${page}>`}`;
   });
-  return `# Bundled rates beside public price lists
+  return `# Bundled rates compared with public price lists
 
-\`node tools/compare-price-lists.ts\` writes this page. It compares the five token rates of every model that a list and the bundled rates
-both price, on the day of the copy. Rates agree if they differ by at most ${DISPUTE_TOLERANCE * 100}%. Bundled rates that were taken from a list are
+\`node tools/compare-price-lists.ts\` writes this page. It compares the five token rates of every model that both a list and the bundled rates
+price, on the day of the copy. Rates agree if they differ by at most ${DISPUTE_TOLERANCE * 100}%. Bundled rates that were taken from a list are
 not compared with it.
 
 | list | copy of | shared models | agree | differ |
@@ -168,8 +168,8 @@ ${rows.join("\n")}
 
 Every difference has a reason, or a test fails. The reasons are in \`core/pricing/sources/known-differences.data.ts\`, with every model and
 what the list states. \`meter pricing list --disputed\` shows them. *Held* means that the list is wrong for the call that the meter
-prices: \`meter pricing pull\` does not apply that rate until the list states another. A link is the page that decides; not every one could be
-read when the reason was written.
+prices: \`meter pricing pull\` does not apply that rate until the list states another. A link leads to the provider's page that settles the
+difference; some of these pages could not be read when the reason was written.
 
 ${reasons.join("\n")}
 `;

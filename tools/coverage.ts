@@ -18,7 +18,7 @@ try {
     [
       "--import=./tools/fixed-seed.ts",
       "--test",
-      // Node's own choice leaves one processor idle.
+      // Node's default leaves one processor idle.
       `--test-concurrency=${availableParallelism()}`,
       "--experimental-test-coverage",
       "--test-coverage-include=core/**",
@@ -27,7 +27,7 @@ try {
       "--test-reporter=lcov",
       `--test-reporter-destination=${lcovFile}`,
       "tests/core/**/*.test.ts",
-      // The readers of usage are tested with whole responses.
+      // These test the readers of usage, with whole responses.
       "tests/conformance/*.test.ts",
     ],
     { stdio: "inherit" },
@@ -35,12 +35,14 @@ try {
   const { loaded, missed } = readLcov(readFileSync(lcovFile, "utf8"));
   const unloaded = globSync("core/**/*.ts")
     .map((file) => file.replaceAll("\\", "/"))
-    .filter((file) => !file.endsWith(".d.ts") && !loaded.has(file) && holdsCode(file));
+    .filter((file) => !file.endsWith(".d.ts") && !loaded.has(file) && hasCode(file));
   const places = [...missed, ...unloaded.map((file) => `${file}: no test loads it`)];
   for (const place of places) process.stdout.write(`\n${place}`);
   const complete = loaded.size > 0 && places.length === 0;
   process.stdout.write(
-    complete ? `\n${loaded.size} files of core/: every line, branch and function\n` : "\nnot all of core/\n",
+    complete
+      ? `\nAll lines, branches and functions of the ${loaded.size} files of core/ are covered.\n`
+      : "\ncore/ is not fully covered.\n",
   );
   process.exitCode = complete && status === 0 ? 0 : 1;
 } finally {
@@ -66,7 +68,7 @@ function readLcov(lcov: string): { loaded: Set<string>; missed: string[] } {
 }
 
 /** Whether a file has code besides types, comments and re-exports. */
-function holdsCode(file: string): boolean {
+function hasCode(file: string): boolean {
   const code = stripTypeScriptTypes(readFileSync(file, "utf8"));
   return /\S/.test(
     code.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$|^\s*(import|export)\b[^;]*from[^;]*;|export\s*\{\s*\};?/gm, ""),

@@ -61,15 +61,15 @@ interface Input {
 }
 
 type Finding = {
-  kind: "throws" | "slow" | "cut_variant" | "impossible" | "memory";
+  kind: "throws" | "slow" | "split_variant" | "impossible" | "memory";
   detail: string;
   input: Input;
 };
 
-function read(input: Input, cut?: Split): unknown {
-  if (input.bodyStatus === null) return readConnection(input.address, input.request, input.response, cut);
+function read(input: Input, split?: Split): unknown {
+  if (input.bodyStatus === null) return readConnection(input.address, input.request, input.response, split);
   const route = routeOf(input.request, input.address);
-  return route && readBody(route, input.bodyStatus, input.response, input.complete, cut);
+  return route && readBody(route, input.bodyStatus, input.response, input.complete, split);
 }
 
 const asText = (value: unknown) =>
@@ -78,7 +78,7 @@ const asText = (value: unknown) =>
     return member instanceof Map ? [...member] : member;
   });
 
-function cutAnywhere(state: number): Split {
+function splitAnywhere(state: number): Split {
   const next = seededRandom(state);
   return (bytes) => {
     const pieces: Uint8Array[] = [];
@@ -94,16 +94,16 @@ function cutAnywhere(state: number): Split {
 }
 
 /** Reads the input whole and split. Returns the first violated property, or null. */
-function check(input: Input, cutState: number): Omit<Finding, "input"> | null {
+function check(input: Input, splitSeed: number): Omit<Finding, "input"> | null {
   const size = input.request.length + input.response.length;
   const started = performance.now();
-  let said: unknown;
+  let result: unknown;
   let whole: string;
-  let cut: string;
+  let split: string;
   try {
-    said = read(input);
-    whole = asText(said);
-    cut = asText(read(input, cutAnywhere(cutState)));
+    result = read(input);
+    whole = asText(result);
+    split = asText(read(input, splitAnywhere(splitSeed)));
   } catch (cause) {
     return {
       kind: "throws",
@@ -121,9 +121,9 @@ function check(input: Input, cutState: number): Omit<Finding, "input"> | null {
     if (fastest > GRACE_MS + (size / 1024) * MILLIS_PER_KB)
       return { kind: "slow", detail: `${fastest.toFixed(0)} ms for ${size} bytes` };
   }
-  const impossible = findImpossible(Array.isArray(said) ? said.flat() : [said]);
+  const impossible = findImpossible(Array.isArray(result) ? result.flat() : [result]);
   if (impossible !== null) return { kind: "impossible", detail: impossible };
-  return whole === cut ? null : { kind: "cut_variant", detail: `whole: ${whole}\ncut:   ${cut}` };
+  return whole === split ? null : { kind: "split_variant", detail: `whole: ${whole}\nsplit: ${split}` };
 }
 
 /** Describes an impossible count in a report or its results; null if there is none. */
@@ -233,7 +233,7 @@ function inputsOf(testCase: ConformanceCase): Input[] {
     /content-encoding/i.test(text.slice(0, head))
   )
     return [connection];
-  // A chunked body keeps its framing: its sizes are noise between events, as from a broken server.
+  // A chunked body keeps its framing: the chunk sizes are noise between events, as from a broken server.
   const body: Input = { ...connection, response: response.slice(head + HEAD_END.length), bodyStatus: status };
   return [connection, body, { ...body, complete: false }];
 }
@@ -355,7 +355,7 @@ function mutate(corpus: readonly Input[]): Input {
 }
 
 /** Runs a batch that reached new code again, one input at a time, and keeps the inputs that reach it. */
-function keepWhatFound(corpus: Input[], batch: readonly Input[]): void {
+function keepNewInputs(corpus: Input[], batch: readonly Input[]): void {
   const [all, count] = [new Map(executed), executedCount];
   executed.clear();
   for (const [file, marks] of known) executed.set(file, marks);
@@ -364,7 +364,7 @@ function keepWhatFound(corpus: Input[], batch: readonly Input[]): void {
     read(input);
     if (takeCoverage() > 0 && input.response.length > 0) corpus.push(input);
   }
-  // Code that only a split reached is in neither, so the batch's own coverage counts.
+  // These runs do not split the inputs. Code that only a split input reached is in the batch's own coverage, so that counts.
   for (const [file, marks] of all) executed.set(file, marks);
   executedCount = count;
   rememberCoverage();
@@ -466,7 +466,7 @@ for (const input of corpus) {
 takeCoverage();
 rememberCoverage();
 const coveredBySeeds = executedCount;
-if (coveredBySeeds === 0) throw new Error("no coverage of core/ was seen: were its folders moved?");
+if (coveredBySeeds === 0) throw new Error("no code of core/ was covered: were its folders moved?");
 const seeds = corpus.length;
 
 const floodedApis = new Set<string>();
@@ -496,7 +496,7 @@ while (bytesRead < bytesToRead) {
     inputs++;
   }
   if (takeCoverage() > 0)
-    keepWhatFound(
+    keepNewInputs(
       corpus,
       batch.map(([input]) => input),
     );
@@ -520,7 +520,7 @@ while (bytesRead < bytesToRead) {
 const seconds = (performance.now() - fuzzingSince) / 1000;
 console.log(
   [
-    `read ${bytesRead} bytes in ${inputs} inputs, each whole and cut, in ${seconds.toFixed(1)} s: ${(bytesRead / seconds / 1e6).toFixed(2)} MB/s`,
+    `read ${bytesRead} bytes in ${inputs} inputs, each whole and split, in ${seconds.toFixed(1)} s: ${(bytesRead / seconds / 1e6).toFixed(2)} MB/s`,
     `coverage: ${coveredBySeeds} characters of source by the seeds, ${executedCount} at the end; corpus ${seeds} + ${corpus.length - seeds}`,
     `memory: at most ${(mostMemory / 1e6).toFixed(1)} MB above the start; whole run ${((performance.now() - startedAt) / 1000).toFixed(0)} s`,
     `findings: ${findings.length}`,

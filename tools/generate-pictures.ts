@@ -1,3 +1,7 @@
+/**
+ * `npm run pictures:generate`: writes the terminal pictures of `docs/pictures`, which show the output of real commands over invented
+ * calls as SVG. Run it after a change of one of these commands.
+ */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,11 +13,6 @@ import { createSqliteOpener } from "../adapters/sqlite/open-sqlite.ts";
 import { databaseFile } from "../cli/home/database-file.ts";
 import { openStore } from "../daemon/store/open-store.ts";
 import { sampleRecord } from "../tests/daemon/store/sample-records.rig.ts";
-
-/**
- * Writes the terminal pictures of docs/pictures: the output of the real commands, over invented calls, as SVG. Run it after a
- * change of one of these commands: npm run pictures:generate
- */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -81,7 +80,7 @@ function run(words: readonly string[], input = ""): string {
   const { stdout, stderr, status } = spawnSync(process.execPath, [...PROGRAM, ...words], {
     ...{ env, input, encoding: "utf8" },
   });
-  if (status !== 0) throw new Error(`meter ${words.join(" ")} ended with ${status}: ${stderr}`);
+  if (status !== 0) throw new Error(`meter ${words.join(" ")} failed with exit code ${status}: ${stderr}`);
   return stripVTControlCharacters(stdout).trimEnd();
 }
 

@@ -62,7 +62,7 @@ const KEY_TARGETS: Readonly<Record<string, KeyTarget>> = {
   input_annotated_document_kpages: { field: "annotated_document_pages", places: PER_THOUSAND },
   input_text_messages_kcount: { field: "text_messages", places: PER_THOUSAND },
   audio_hours: { field: "audio_milliseconds", places: PER_ONE },
-  // The source states the same price under both keys. A difference would fail below.
+  // The source states the same price under both keys. Different prices would throw in `priceEntry()`.
   input_audio_hours: { field: "audio_milliseconds", places: PER_ONE },
 };
 
@@ -88,11 +88,11 @@ export const BUNDLED_RATES_DATE: CalendarDate = ${JSON.stringify(date)};
 /** Where the rates come from. */
 export const BUNDLED_RATES_SOURCE = "@pydantic/genai-prices ${version}";
 
-/** Rates that were no whole micro-USD and were rounded half to even: what it was, what it became. */
+/** Rates that were not whole micro-USD and were rounded half to even, each before and after. */
 export const ROUNDED_RATES: readonly string[] = [
 ${rounded.map((line) => `  ${JSON.stringify(line)},\n`).join("")}];
 
-/** The rates as JSON; \`loadBundledRates\` says how to read it. A text, since that loads faster than an array. */
+/** The rates as JSON; \`loadBundledRates\` says how to read it. A string, because it loads faster than an array. */
 export const BUNDLED_RATES_TEXT = \`${text}\`;
 `;
 }
@@ -231,7 +231,7 @@ export function installedVersion(): string {
 /** Returns the source's data. */
 export async function installedProviders(): Promise<readonly Provider[]> {
   const providers = await waitForUpdate();
-  if (providers === null) throw new Error("@pydantic/genai-prices holds no data");
+  if (providers === null) throw new Error("@pydantic/genai-prices has no data");
   return providers;
 }
 

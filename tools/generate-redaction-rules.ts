@@ -5,7 +5,7 @@
  *     npm run redaction:generate
  *     node tools/generate-redaction-rules.ts --from gitleaks.toml --version v8.30.1
  *
- * The second form first reads a newer `config/gitleaks.toml` and stores the parts that the rules consist of.
+ * The second form first reads a newer `config/gitleaks.toml` and stores its rules in that file.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -37,20 +37,20 @@ function modelRow({ model, rates }: RateRow): unknown[] {
 }
 
 /**
- * Whether a price of 0 is one: OpenRouter's and OpenCode's free variants say so in their names, and NVIDIA's API
- * catalog is free. Elsewhere, 0 often means that no price was entered.
+ * Whether a price of 0 means that the model is free: OpenRouter's and OpenCode's free variants say so in their names, and
+ * NVIDIA's API catalog is free. Elsewhere, 0 often means that no price was entered.
  */
 const isListedFree = (provider: string, model: string) =>
   provider === "openrouter" || provider === "nvidia" || model.endsWith("-free");
 
-/** Names of placeholders and fine-tuned models are left out, and Google's old models, which are billed by characters. */
+/** Whether a name is neither a placeholder, nor a fine-tuned model, nor one of Google's old models, which are billed by characters. */
 const isPlainName = (model: string) =>
   !/^(?:ft:|together-ai-|[a-z0-9_-]+\/\*)|gecko|bison|unicorn/.test(model);
 
 function rowsOf(name: string, date: string, path: string, known: readonly RateRow[]): RateRow[] {
   const format = PRICE_FORMATS.find((each) => each === name);
   const parsed = format === undefined ? null : parsePriceList(readFileSync(path, "utf8"), format);
-  if (parsed?.ok !== true) throw new Error(`${path} is no price list of ${name}`);
+  if (parsed?.ok !== true) throw new Error(`${path} is not a price list of ${name}`);
   const book = createPriceBook(known);
   const lists = meteredPriceLists({ providers: [] });
   const now = Date.parse(date);

@@ -3,21 +3,21 @@ import { chmodSync, existsSync, globSync, mkdirSync, rmSync, statfsSync, writeFi
 import { join } from "node:path";
 import process from "node:process";
 
-const MEMORY = "/dev/shm";
+const MEMORY_FILE_SYSTEM = "/dev/shm";
 const PREFIX = "meter-tests-";
-/** With less room, a run could fill it. */
-const ROOM_BYTES = 4 * 2 ** 30;
+/** The free space that a run needs. */
+const NEEDED_BYTES = 4 * 2 ** 30;
 
 /**
- * Creates a folder in memory for the temporary files of a run, which is removed when this process exits. Returns null where there
- * is too little memory, or where it can't contain programs. On a disk, each commit of a test's database waits for the disk.
+ * Creates a folder in memory for the temporary files of a run: on a disk, each commit of a test's database would wait for the disk. The
+ * folder is removed when this process exits. Returns null if too little memory is free, or if no program can run from the folder.
  */
 export function createMemoryFolder(): string | null {
-  if (!existsSync(MEMORY)) return null;
+  if (!existsSync(MEMORY_FILE_SYSTEM)) return null;
   removeOldFolders();
-  const { bavail, bsize } = statfsSync(MEMORY);
-  if (bavail * bsize < ROOM_BYTES) return null;
-  const folder = join(MEMORY, `${PREFIX}${process.pid}`);
+  const { bavail, bsize } = statfsSync(MEMORY_FILE_SYSTEM);
+  if (bavail * bsize < NEEDED_BYTES) return null;
+  const folder = join(MEMORY_FILE_SYSTEM, `${PREFIX}${process.pid}`);
   mkdirSync(folder);
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
   // Like `/tmp`: PostgreSQL runs as another user.
@@ -29,10 +29,10 @@ export function createMemoryFolder(): string | null {
 
 /** Removes the folders of runs that were killed. One in which a test had mounted a small disk stays. */
 function removeOldFolders(): void {
-  for (const name of globSync(`${PREFIX}*`, { cwd: MEMORY })) {
+  for (const name of globSync(`${PREFIX}*`, { cwd: MEMORY_FILE_SYSTEM })) {
     if (existsSync(join("/proc", name.slice(PREFIX.length)))) continue;
     try {
-      rmSync(join(MEMORY, name), { recursive: true, force: true });
+      rmSync(join(MEMORY_FILE_SYSTEM, name), { recursive: true, force: true });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EBUSY") throw error;
     }

@@ -1,8 +1,8 @@
 /**
- * `npm run nightly`: the long runs of what the checks measure on few rounds: kills, an update, faults, power cuts, properties and an hour of
- * load; and the budgets of pages. Prints a table of verdicts, writes them with all figures to `--out FILE` (JSON), and exits with 1 if one
+ * `npm run nightly`: runs at length what the checks run briefly (kills, an update, faults, power cuts, properties), an hour of load, and the
+ * time budgets of pages. Prints a table of verdicts, writes them with all figures to `--out FILE` (JSON), and exits with 1 if a part
  * failed. `--rounds N` (1,000) is the number of kills overall, `--cuts N` (200) that of power cuts, `--minutes N` (60) the length of the
- * soak; `--only NAME` runs one part.
+ * load; `--only NAME` runs one part.
  */
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ const { values } = parseArgs({
   },
 });
 
-/** A part of the night. `limitMinutes` is generous: it ends a run that hangs. */
+/** A part of the run. `limitMinutes` is generous: it ends a part that hangs. */
 interface Part {
   readonly name: string;
   readonly words: readonly string[];
@@ -63,7 +63,7 @@ const parts: readonly Part[] = [
   },
   { name: "pictures", words: ["tools/write-pictures.ts", "--check"], limitMinutes: 30 },
   { name: "build", words: ["tools/build.ts"], limitMinutes: 20 },
-  // Of the output of the build.
+  // Measures the program that the previous part built.
   { name: "reports", words: ["bench/reports/main.ts"], limitMinutes: 90 },
   // All tests, on both databases, with five times the runs of their properties, and with all rules for pages in every view.
   ...["main", "browser", "faults"].map((part) => ({
@@ -83,7 +83,7 @@ function chaos(tool: string, words: readonly string[]): string[] {
   return [`tools/${tool}.ts`, "--seed", values.seed, ...words];
 }
 
-/** What came out of a part. */
+/** The result of a part. */
 interface Verdict {
   readonly name: string;
   readonly command: string;
@@ -102,7 +102,7 @@ async function run({ name, words, limitMinutes, env = {} }: Part): Promise<Verdi
   const child = spawn(process.execPath, words, {
     cwd: fileURLToPath(new URL("..", import.meta.url)),
     stdio: ["ignore", "pipe", "inherit"],
-    // The night may run at a low priority beside other work.
+    // This may run at a low priority beside other work.
     env: { METER_TEST_PATIENCE_MS: "300000", ...env, ...process.env },
     signal: AbortSignal.timeout(limitMinutes * 60_000),
   });
@@ -136,7 +136,7 @@ function readFigures(output: string): unknown {
 const unknown = (values.only ?? []).filter((name) => !parts.some((part) => part.name === name));
 if (unknown.length > 0) {
   process.stderr.write(
-    `no such part: ${unknown.join(", ")}; there are ${parts.map(({ name }) => name).join(", ")}\n`,
+    `Unknown part: ${unknown.join(", ")}. Expected: ${parts.map(({ name }) => name).join(", ")}\n`,
   );
   process.exit(2);
 }

@@ -40,7 +40,7 @@ export const RATE_CORRECTIONS: readonly RateCorrection[] = [
     readOn: "2026-11-23",
   },
   {
-    // The source takes the audio's price for that of text.
+    // The source has no price for audio, so audio would be priced as text.
     appliesTo: isOneOf("openai", "gpt-4o-audio-preview"),
     correct: (price) => ({ ...price, input_audio_mtok: 40, output_audio_mtok: 80 }),
     page: "https://developers.openai.com/api/docs/models/gpt-4o-audio-preview",

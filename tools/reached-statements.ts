@@ -32,7 +32,7 @@ export function markStatementSites(text: string, file: string): string {
   );
 }
 
-/** Lists the places in source files that send a statement, and whether a process listed them in a file of the folder. */
+/** Lists the places in source files that send a statement. A place is reached if a file in the folder names it. */
 export function listStatementSites(files: readonly string[], folder: string): readonly StatementSite[] {
   const reached = new Set(
     readdirSync(folder)
@@ -49,7 +49,7 @@ export function listStatementSites(files: readonly string[], folder: string): re
   });
 }
 
-/** Lists the files of the store whose statements the servers run. The others need the role that owns the tables. */
+/** Lists the files of the store whose statements the servers run. Those of the other files run as the role that owns the tables. */
 export function storeFiles(): readonly string[] {
   const owners =
     /\/(?:migrations\/|migrate\.ts|distribute\.ts|cluster-node\.ts|compact\.ts|backup-facts\.ts|hold-writes\.ts|withdrawals\.ts)/;

@@ -1,10 +1,10 @@
 /**
- * Runs test files in the given order, each in a process of its own: `node --test` sorts them by name, so that a long one can
- * come last while the other processors are idle. The arguments are `--concurrency`, `--timeout` (milliseconds,
- * of a test and of a file), `--names` (a pattern) and the files.
+ * Runs test files in the given order, each in its own process. `node --test` would sort them by name, so that a slow one could
+ * start last while the other processors are idle. The arguments are `--concurrency`, `--timeout` (milliseconds, for a test and
+ * for a file), `--names` (a pattern) and the files.
  *
- * `node:test` limits only the tests of a file. It waits for a file that computes without end, and for every process that
- * holds the output of a file open. Here such a file ends, and is named.
+ * `node:test` has a time limit for the tests of a file, but not for the file: it waits for a file in an endless loop, and for any
+ * process that holds the output of a file open. This program ends such a file and names it.
  */
 import type { ChildProcess } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
@@ -14,12 +14,12 @@ import { spec } from "node:test/reporters";
 import { parseArgs } from "node:util";
 import { killTree } from "./run-command.ts";
 
-/** A file gets this much more time than its tests, so that a test that exceeds the limit is reported. In milliseconds. */
+/** How much longer than its tests a file may run, so that a test that exceeds the limit is still reported. In milliseconds. */
 const REPORT_MS = 10_000;
 /** How long processes may hold the output of a file open after its own process has exited, in milliseconds. */
 const OPEN_OUTPUT_MS = 30_000;
-/** Does not optimise WebAssembly: an embedded database that runs for seconds saves less CPU time than the compiler takes. */
-const WEBASSEMBLY = "--liftoff-only";
+/** Turns off the optimising compiler of WebAssembly: for an embedded database that runs for seconds, it takes more CPU time than it saves. */
+const NO_WEBASSEMBLY_OPTIMISATION = "--liftoff-only";
 /** Sizes of the young generation, in MB. The default one starts small, and collecting it takes a tenth of the tests' CPU time. */
 const YOUNG_GENERATION = ["--min-semi-space-size=32", "--max-semi-space-size=64"];
 
@@ -43,7 +43,7 @@ run({
   execArgv: [
     "--test-force-exit",
     ...YOUNG_GENERATION,
-    WEBASSEMBLY,
+    NO_WEBASSEMBLY_OPTIMISATION,
     ...["untracked-promises.ts", "record-statements.ts"].flatMap((name) => [
       "--import",
       new URL(name, import.meta.url).href,

@@ -85,7 +85,7 @@ export function createSbom({ root, vendored }: SbomInput): string {
   return `${JSON.stringify(sbom, null, 2)}\n`;
 }
 
-/** Returns the paths in the lockfile of these packages and of all that they need. A vendored package brings nothing with it. */
+/** Returns the paths in the lockfile of these packages and of all that they need. Only a vendored package itself counts, not its dependencies. */
 function reachable(
   locked: Readonly<Record<string, LockedPackage>>,
   names: readonly string[],
@@ -151,7 +151,7 @@ function toComponent(
   };
 }
 
-/** Returns a UUID of version 8 (RFC 9562, section 5.8) made of a hash. */
+/** Returns a hash as a UUID of version 8 (RFC 9562, section 5.8). */
 function toUuid(hex: string): string {
   const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`;

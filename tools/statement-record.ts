@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** The folder of files that test runs reuse. By checkout, because `node_modules` can be a link to another checkout's. */
+/** The folder of files that test runs reuse. Each checkout has its own, because `node_modules` can be a link to another checkout's. */
 export const TEST_CACHE: string = join(
   root,
   "node_modules/.cache/meter-tests",

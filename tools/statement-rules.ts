@@ -23,8 +23,8 @@ export interface Violation {
 }
 
 /**
- * Functions whose result differs from call to call. In an insert they make a cluster copy rows, which row-level security refuses. A cluster
- * refuses them in an update and a delete, of the coordinator's tables too.
+ * Functions whose result differs from call to call. In an insert, they make a cluster copy rows, which row-level security refuses. In an
+ * update or a delete, a cluster refuses them, even for tables on the coordinator.
  */
 const VOLATILE = new Set(["gen_random_uuid", "random", "clock_timestamp", "nextval"]);
 
@@ -42,7 +42,7 @@ const RETURNS_ROWS = new Set([
 const isDistributed = (table: string) =>
   (TABLE_PLACES as Readonly<Record<string, string>>)[table] === "distributed";
 
-/** The names of common table expressions where a part of a statement stands. */
+/** The names of the common table expressions that are visible in a part of a statement. */
 type Scope = ReadonlySet<string>;
 
 /** A table or subquery that a query reads, by its alias. */
@@ -61,7 +61,8 @@ export function checkStatement(tree: unknown): readonly Violation[] {
 
 /**
  * Checks the syntax trees of a transaction's statements. It may write on the coordinator or in a workspace, but not in both. If it reads rows
- * of a workspace before it writes some, its scope must say so (`readsThenWrites`): it then asks whether there is a table of placements.
+ * of a workspace before it writes any, it must be started with `readsThenWrites`. Such a transaction is recognised by its call of
+ * `to_regclass()`, which looks for the table of placements.
  */
 export function checkTransaction(trees: readonly unknown[]): readonly Violation[] {
   const found: Violation[] = [];
@@ -70,8 +71,8 @@ export function checkTransaction(trees: readonly unknown[]): readonly Violation[
   if (places.size > 1) found.push({ rule: "spans_places", subject: written.join(", ") });
   const first = trees.find((tree) => [...readTables(tree), ...writtenTables(tree)].some(isDistributed));
   const writesFirst = first !== undefined && writtenTables(first).some(isDistributed);
-  const holds = trees.some((tree) => callsIn(tree).includes("to_regclass"));
-  if (places.has(true) && !writesFirst && !holds) {
+  const readsThenWrites = trees.some((tree) => callsIn(tree).includes("to_regclass"));
+  if (places.has(true) && !writesFirst && !readsThenWrites) {
     const read = readTables(first).filter(isDistributed);
     found.push({ rule: "read_before_write", subject: `${read.join(", ")}, then ${written.join(", ")}` });
   }
@@ -107,7 +108,7 @@ function visit(value: unknown, scope: Scope, found: Violation[]): void {
   if (kind !== undefined) return visitQuery(kind, value[kind] as Node, scope, found);
   checkCalls(value, found);
   for (const [name, each] of Object.entries(value)) {
-    // The sides of a union stand there without their kind.
+    // The parse tree does not state the kind of a union's sides.
     if ((name === "larg" || name === "rarg") && isNode(each) && ("targetList" in each || "op" in each)) {
       visitQuery("SelectStmt", each, scope, found);
     } else visit(each, scope, found);
@@ -145,7 +146,7 @@ function visitQuery(kind: (typeof QUERIES)[number], query: Node, outer: Scope, f
   }
 }
 
-/** Lists what a query reads, or updates or deletes from. An insert's own table is checked by `checkInsert()`. */
+/** Lists what a query reads, updates or deletes from. `checkInsert()` checks the table that an insert writes to. */
 function sourcesOf(kind: (typeof QUERIES)[number], query: Node): Source[] {
   const own = kind === "UpdateStmt" || kind === "DeleteStmt" ? [{ RangeVar: query.relation }] : [];
   return [...own, ...listOf(query.fromClause), ...listOf(query.usingClause)].flatMap(sourcesIn);
@@ -163,7 +164,7 @@ function sourcesIn(item: unknown): Source[] {
 
 /**
  * Returns the aliases that an equality binds to a value without columns, directly or through another bound source of the same query. A
- * cluster does not follow an equality with a source of the query around a subquery: it then asks every shard.
+ * cluster ignores an equality with a source of an outer query, and asks every shard.
  */
 function boundSources(query: Node, sources: readonly Source[]): Set<string> {
   const bound = new Set<string>();
@@ -201,7 +202,7 @@ function joinConditions(item: unknown): unknown[] {
   return [quals, ...joinConditions(larg), ...joinConditions(rarg)];
 }
 
-/** Lists the equalities that all hold where a condition does. */
+/** Lists the equalities that hold whenever a condition holds. */
 function equalities(condition: unknown): { readonly lexpr: unknown; readonly rexpr: unknown }[] {
   if (!isNode(condition)) return [];
   if (isNode(condition.BoolExpr)) {
@@ -220,7 +221,7 @@ function checkInsert(query: Node, found: Violation[]): void {
   const values = listOf(select.valuesLists);
   if (values.length === 0 && isDistributed(table)) {
     found.push({ rule: "insert_select", subject: table });
-    // Then the coordinator runs the query, and sends its rows to the shard.
+    // The coordinator then runs the query itself, and sends its rows to the shard.
     const isPulled = !sourcesOf("SelectStmt", select).some(
       (each) => each.table !== null && isDistributed(each.table),
     );
@@ -242,7 +243,7 @@ function checkInsert(query: Node, found: Violation[]): void {
     values.length > 0
       ? values.map((each) => listOf(((each as Node).List as Node).items)[at])
       : [((listOf(select.targetList)[at] as Node | undefined)?.ResTarget as Node | undefined)?.val];
-  // A column of that name belongs to a source that is checked on its own.
+  // A column of that name belongs to a source, which `visitQuery()` checks.
   const isBound = (value: unknown) =>
     value !== undefined && (columnOf(value)?.at(-1) === "workspace_id" || !hasColumn(value));
   if (at < 0 || !stated.every(isBound)) found.push({ rule: "unbound", subject: table });
@@ -257,7 +258,7 @@ function checkCalls(node: Node, found: Violation[]): void {
   const call = node.FuncCall;
   if (!isNode(call)) return;
   const called = textOf(call.funcname);
-  // Two processes can be connected to two nodes of a cluster, where such a lock excludes neither.
+  // Such a lock does not exclude a process that is connected to another node of the cluster.
   if (called.startsWith("pg_advisory_") || called.startsWith("pg_try_advisory_"))
     found.push({ rule: "node_lock", subject: called });
   if (called !== "set_config") return;
@@ -268,7 +269,7 @@ function checkCalls(node: Node, found: Violation[]): void {
     found.push({ rule: "set_config", subject: isScope[0] });
 }
 
-/** Lists calls that are not immutable: `||` is not with a number. */
+/** Lists calls that are not immutable. `||` is one if a side is a number. */
 function mutableCallsIn(update: unknown): string[] {
   const own = isNode(update) && isNode(update.A_Expr) ? update.A_Expr : {};
   const isMixed =

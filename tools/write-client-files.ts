@@ -16,7 +16,7 @@ const clientFiles = [
   { name: "kit.js", constant: "KIT_SCRIPT", type: "text/javascript; charset=utf-8" },
 ] as const;
 
-/** Removes the lines that hold one whole comment, which a browser would only download. */
+/** Removes the lines that are a whole comment, so that browsers do not download them. */
 const withoutComments = (text: string) => text.replace(/^\s*(?:\/\/.*|\/\*.*\*\/)\n/gm, "");
 
 /** Returns the text of `pages/client-files.data.ts`. */

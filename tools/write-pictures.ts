@@ -22,7 +22,7 @@ import {
   startStillLocalHost,
 } from "../tests/browser/hosts.rig.ts";
 
-// The days of a local page are those of this process.
+// A local page divides time into days in the time zone of this process.
 process.env.TZ = "UTC";
 
 const { values: options, positionals: only } = parseArgs({
@@ -32,7 +32,7 @@ const { values: options, positionals: only } = parseArgs({
 
 const docs = fileURLToPath(new URL("../docs/", import.meta.url));
 const pictures = join(docs, "pictures/dashboard");
-/** States what drew the pictures. */
+/** States the version of Chromium and the fonts that drew the pictures. */
 const drawnWith = join(pictures, "drawn-with.json");
 
 const VIEWPORTS = [
@@ -48,15 +48,15 @@ const LEFT_OUT = ["none"];
 /** The database chooses the ids of audit events, and so the order of equal times and the hashes. */
 const NOT_COMPARED = ["cloud-audit", "cloud-audit-views", "cloud-audit-verification"];
 
-/** The most pixels of a picture that may differ, as a share, and by how much a channel may without being different, of 255. */
+/** The share of a picture's pixels that may differ. A pixel differs if one of its channels does by more than `SAME_WITHIN`, of 255. */
 const MAX_DIFFERENT = 0.003;
 const SAME_WITHIN = 24;
 
 const nameOf = (host: PageHostRig, page: string): string =>
   `${host.name === "cloud" ? "cloud-" : ""}${page.replaceAll(" ", "-")}`;
 
-/** Functions of the page that encodes and compares pictures. */
-const DECODER = `
+/** The functions of the page in which Chromium encodes and compares pictures. */
+const CODEC = `
 const draw = async (type, data) => {
   const image = new Image();
   image.src = "data:image/" + type + ";base64," + data;
@@ -98,7 +98,7 @@ async function drawPages(
 ): Promise<string[]> {
   const context = await host.open(browser);
   context.setDefaultTimeout(BROWSER_PATIENCE_MS);
-  const encoder = await newDecoder(browser);
+  const codec = await openCodec(browser);
   const page = await context.newPage();
   const names: string[] = [];
   for (const [title, path] of await listPages(browser, host)) {
@@ -107,29 +107,29 @@ async function drawPages(
     names.push(name);
     if (only.length > 0 && !only.includes(name)) continue;
     await page.goto(`${host.origin}${path}`);
-    await nameOrigin(page, host.origin);
+    await replaceOrigin(page, host.origin);
     for (const colorScheme of SCHEMES)
       for (const viewport of VIEWPORTS) {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize(viewport);
         const png = (await page.screenshot()).toString("base64");
-        const webp = Buffer.from(String(await encoder.evaluate(`encode("${png}")`)), "base64");
+        const webp = Buffer.from(String(await codec.evaluate(`encode("${png}")`)), "base64");
         await take(name, `${name}-${viewport.width}-${colorScheme}.webp`, webp);
       }
   }
-  await Promise.all([context.close(), encoder.close()]);
+  await Promise.all([context.close(), codec.close()]);
   return names;
 }
 
-async function newDecoder(browser: Browser): Promise<Page> {
+async function openCodec(browser: Browser): Promise<Page> {
   const page = await browser.newPage();
   page.setDefaultTimeout(BROWSER_PATIENCE_MS);
-  await page.evaluate(`(() => { ${DECODER} Object.assign(globalThis, { encode, compare }); })()`);
+  await page.evaluate(`(() => { ${CODEC} Object.assign(globalThis, { encode, compare }); })()`);
   return page;
 }
 
-/** Replaces the address of a host, whose port differs in each run, in the commands of a page. */
-const nameOrigin = (page: Page, origin: string) =>
+/** Replaces the address of a host, whose port differs in each run, in the commands on a page. */
+const replaceOrigin = (page: Page, origin: string) =>
   page.evaluate(
     `for (const each of document.querySelectorAll("code"))
       each.textContent = each.textContent.replace(${JSON.stringify(origin)}, "https://meter.example.com")`,
@@ -192,7 +192,7 @@ async function checkPictures(browser: Browser): Promise<void> {
     console.log(`Not compared: the pictures were drawn by another Chromium or with other fonts.\n${stored}`);
     return;
   }
-  const decoder = await newDecoder(browser);
+  const codec = await openCodec(browser);
   const folder = mkdtempSync(join(tmpdir(), "meter-pictures-"));
   let [compared, different] = [0, 0];
   await drawAll(browser, async (name, file, webp) => {
@@ -200,8 +200,8 @@ async function checkPictures(browser: Browser): Promise<void> {
     compared += 1;
     const before = readFileSync(join(pictures, file));
     if (before.equals(webp)) return;
-    const words = [before, webp].map((each) => JSON.stringify(each.toString("base64"))).join(", ");
-    const share = Number(await decoder.evaluate(`compare(${words})`));
+    const bothPictures = [before, webp].map((each) => JSON.stringify(each.toString("base64"))).join(", ");
+    const share = Number(await codec.evaluate(`compare(${bothPictures})`));
     if (share <= MAX_DIFFERENT) return;
     different += 1;
     writeFileSync(join(folder, file), webp);

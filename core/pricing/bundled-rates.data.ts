@@ -9,7 +9,7 @@ export const BUNDLED_RATES_DATE: CalendarDate = "2026-09-23";
 /** Where the rates come from. */
 export const BUNDLED_RATES_SOURCE = "@pydantic/genai-prices 0.1.8";
 
-/** Rates that were no whole micro-USD and were rounded half to even: what it was, what it became. */
+/** Rates that were not whole micro-USD and were rounded half to even, each before and after. */
 export const ROUNDED_RATES: readonly string[] = [
   "huggingface_together Qwen/Qwen3-VL-8B-Instruct input_mtok: 0.18000000000000002 USD became 180000 micro-USD",
   "openrouter google/gemini-2.5-flash-image cache_write_mtok: 0.08333333333333334 USD became 83333 micro-USD",
@@ -20,7 +20,7 @@ export const ROUNDED_RATES: readonly string[] = [
   "openrouter ~google/gemini-flash-latest cache_write_mtok: 0.08333333333333334 USD became 83333 micro-USD",
 ];
 
-/** The rates as JSON; `loadBundledRates` says how to read it. A text, since that loads faster than an array. */
+/** The rates as JSON; `loadBundledRates` says how to read it. A string, because it loads faster than an array. */
 export const BUNDLED_RATES_TEXT = `{"anthropic": [
   ["claude-2",["^claude-2","~claude-v2"],[0,0,[8000000,24000000]]],
   ["claude-3-5-haiku-latest",["^claude-3-5-haiku","^claude-3.5-haiku"],[0,0,[800000,4000000,80000,1000000,1600000],0,{"web_search_requests":10000000000}]],

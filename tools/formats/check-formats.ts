@@ -1,6 +1,6 @@
 /**
- * `npm run check:formats`: validates what other systems read with their own schemas and parsers: the task of Windows' Task Scheduler, the
- * PowerShell scripts, and the SBOM. Each validator must also refuse an invalid text.
+ * `npm run check:formats`: validates what other systems read (the task of Windows' Task Scheduler, the PowerShell scripts, and the SBOM)
+ * with the schemas and parsers of those systems. Each validator must also refuse an invalid text.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -47,7 +47,7 @@ async function checkTasks(): Promise<string> {
   return `${TASKS.length} tasks`;
 }
 
-/** Parses the PowerShell scripts, and compares the commands that they call with those that are meant. */
+/** Parses the PowerShell scripts, and compares the commands that they call with the expected ones. */
 async function checkPowershell(): Promise<string> {
   const require = createRequire(import.meta.url);
   const { Parser, Language } =
@@ -57,7 +57,7 @@ async function checkPowershell(): Promise<string> {
   const parser: TreeParser = new Parser();
   parser.setLanguage(await Language.load(readFileSync(grammar)));
   const parse = (script: string) => {
-    // The grammar has no names of Windows Runtime types, which every toast needs.
+    // The grammar does not know the names of Windows Runtime types, which every toast notification needs.
     const tree = parser.parse(script.replaceAll(/, [\w.]+, ContentType = WindowsRuntime\]/g, "]"));
     assert.ok(tree);
     return {
@@ -76,7 +76,7 @@ async function checkPowershell(): Promise<string> {
   return `${scripts.length} scripts`;
 }
 
-/** Whether the parser met an error. It asks for a space between the words of a list such as `a,b`, where PowerShell needs none. */
+/** Whether the parser found an error. It also reports a missing space in a list such as `a,b`, which PowerShell accepts. */
 function hasError(node: TreeNode): boolean {
   if (node.isError || (node.isMissing && node.type !== " ")) return true;
   return node.children.some((child) => child !== null && hasError(child));
@@ -94,7 +94,7 @@ async function processQuery(): Promise<string> {
   return query;
 }
 
-/** Validates the SBOM with CycloneDX' strict schema. */
+/** Validates the SBOM with CycloneDX's strict schema. */
 async function checkSbom(): Promise<string> {
   const build = readFileSync(join(root, "tools/build.ts"), "utf8");
   const vendored: string[] = JSON.parse(/const VENDORED = (\[.*?\])/.exec(build)?.[1] ?? "null");

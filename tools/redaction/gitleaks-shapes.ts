@@ -24,7 +24,7 @@ export interface GitleaksData {
 }
 
 /** Rules that other rules cover better, or that do not match secrets. */
-const NOT_TAKEN: Readonly<Record<string, string>> = {
+const OMITTED_RULES: Readonly<Record<string, string>> = {
   "generic-api-key": "covered by named_secret",
   "hashicorp-tf-password": "covered by named_secret",
   "curl-auth-header": "covered by bearer_token and named_secret",
@@ -45,9 +45,9 @@ interface Item {
   readonly max: number;
 }
 
-/** Maximum number of alternatives of a rule that are expanded. The rest is widened. */
+/** Maximum number of alternatives that a rule is expanded to. Beyond it, alternatives are widened to one item. */
 const MAX_WAYS = 12;
-/** The length of an unbounded repetition. */
+/** The count that stands for an unbounded repetition. */
 const LONGEST = 4_096;
 /** The text between a vendor's name and the value, which is the same in all rules of this kind. */
 const BETWEEN = `(?:[ \\t\\w.-]{0,20})[\\s'"]{0,3}`;
@@ -73,12 +73,12 @@ function widen(ways: readonly (readonly Item[])[]): Item {
 }
 
 /** Whether a node matches no character. */
-const isPlace = (node: Node): boolean =>
-  node.kind === "place" || (node.kind === "sequence" && node.parts.length > 0 && node.parts.every(isPlace));
+const isAnchor = (node: Node): boolean =>
+  node.kind === "anchor" || (node.kind === "sequence" && node.parts.length > 0 && node.parts.every(isAnchor));
 
 function waysOf(node: Node): Item[][] {
   switch (node.kind) {
-    case "place":
+    case "anchor":
       return [[]];
     case "set":
       return [[{ codes: node.codes, min: 1, max: 1 }]];
@@ -86,7 +86,7 @@ function waysOf(node: Node): Item[][] {
       return waysOf(node.part);
     case "alternatives":
       // The end of the text, or a character that cannot be part of the secret: a boundary.
-      return node.options.some(isPlace) ? [[]] : node.options.flatMap(waysOf);
+      return node.options.some(isAnchor) ? [[]] : node.options.flatMap(waysOf);
     case "sequence": {
       let ways: Item[][] = [[]];
       for (const part of node.parts) {
@@ -116,9 +116,9 @@ function waysOf(node: Node): Item[][] {
 const overlaps = (one: Item, other: Item) => one.codes.some((code) => other.codes.includes(code));
 
 /**
- * Joins items that could be misread without backtracking: a varying count whose characters may also start the next item.
+ * Merges items that cannot be matched without backtracking: an item with a varying count, and a next item that its characters may start.
  */
-function untangle(items: readonly Item[]): Item[] {
+function mergeAmbiguous(items: readonly Item[]): Item[] {
   for (let index = 0; index < items.length - 1; index += 1) {
     const item = items[index] as Item;
     const next = items.slice(index + 1).find((each) => each.min > 0);
@@ -167,8 +167,9 @@ function withoutVaryingHead(items: readonly Item[]): readonly Item[] {
   const varying = items.findIndex((item) => item.min !== item.max);
   const tail = items.slice(varying + 1);
   const found = findKeyword(tail);
-  const isTelling = found !== null && found.keyword.length > (findKeyword(items)?.keyword.length ?? 0) + 8;
-  return varying !== -1 && isTelling ? tail.slice(found.offset) : items;
+  const isMoreSpecific =
+    found !== null && found.keyword.length > (findKeyword(items)?.keyword.length ?? 0) + 8;
+  return varying !== -1 && isMoreSpecific ? tail.slice(found.offset) : items;
 }
 
 const SPECIAL = new Set("\\^]-[");
@@ -215,7 +216,7 @@ function writeItems(items: readonly Item[]): string {
 function tokenShapes(rule: GitleaksRule, regex: string): ShapeData[] {
   const shapes: ShapeData[] = [];
   for (const way of waysOf(withoutOptionalHead(readRegex(regex)))) {
-    const items = withoutVaryingHead(untangle(way.filter((item) => item.max > 0)));
+    const items = withoutVaryingHead(mergeAmbiguous(way.filter((item) => item.max > 0)));
     const found = findKeyword(items);
     if (found === null) continue;
     shapes.push({
@@ -253,7 +254,7 @@ function stemOf(items: readonly Item[]): string {
 function namedShapes(rule: GitleaksRule, { name, value }: { name: string; value: string }): ShapeData[] {
   const stems = [...new Set(waysOf(readRegex(name)).map(stemOf))].filter((stem) => stem.length >= 3);
   return waysOf(readRegex(value)).flatMap((way) => {
-    const pattern = writeItems(untangle(way.filter((item) => item.max > 0)));
+    const pattern = writeItems(mergeAmbiguous(way.filter((item) => item.max > 0)));
     return stems.map((keyword) => ({ id: rule.id, keyword, pattern, entropy: rule.entropy ?? 0 }));
   });
 }
@@ -263,7 +264,7 @@ export function toShapes(data: GitleaksData): { shapes: ShapeData[]; leftOut: Re
   const shapes = new Map<string, ShapeData>();
   const leftOut: Record<string, string> = {};
   for (const rule of data.rules) {
-    const reason = NOT_TAKEN[rule.id];
+    const reason = OMITTED_RULES[rule.id];
     if (reason !== undefined || rule.regex === undefined) {
       leftOut[rule.id] = reason ?? "has no pattern";
       continue;

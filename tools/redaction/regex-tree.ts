@@ -10,8 +10,8 @@ export type Node =
   | { readonly kind: "sequence"; readonly parts: readonly Node[] }
   | { readonly kind: "alternatives"; readonly options: readonly Node[] }
   | { readonly kind: "repeat"; readonly part: Node; readonly min: number; readonly max: number }
-  /** A position without a character: `^ $ \b \B \A \z`. */
-  | { readonly kind: "place" }
+  /** An anchor or boundary, which matches no character: `^ $ \b \B \A \z`. */
+  | { readonly kind: "anchor" }
   | { readonly kind: "group"; readonly index: number; readonly part: Node };
 
 const ALL = Array.from({ length: 128 }, (_, code) => code);
@@ -39,60 +39,58 @@ function fold(codes: readonly number[], { i }: Flags): number[] {
 }
 
 /** How far a pattern has been read. */
-interface Reading {
+interface Cursor {
   readonly pattern: string;
   index: number;
   /** The capture groups so far. */
   groups: number;
 }
 
-function readEscape(reading: Reading): readonly number[] | null {
-  const letter = reading.pattern[reading.index++] as string;
+function readEscape(cursor: Cursor): readonly number[] | null {
+  const letter = cursor.pattern[cursor.index++] as string;
   if (letter in SHORTHANDS) return SHORTHANDS[letter] as readonly number[];
   if (letter in CONTROLS) return [CONTROLS[letter] as number];
   if (letter === "x") {
-    const code = Number.parseInt(reading.pattern.slice(reading.index, reading.index + 2), 16);
-    reading.index += 2;
+    const code = Number.parseInt(cursor.pattern.slice(cursor.index, cursor.index + 2), 16);
+    cursor.index += 2;
     return [code];
   }
   if ("bBAz".includes(letter)) return null;
-  if (/[A-Za-z0-9]/.test(letter)) throw new Error(`escape \\${letter} in ${reading.pattern}`);
+  if (/[A-Za-z0-9]/.test(letter)) throw new Error(`escape \\${letter} in ${cursor.pattern}`);
   return [letter.charCodeAt(0)];
 }
 
 /** Reads a character or shorthand in a class. */
-function readClassMember(reading: Reading): readonly number[] | null {
-  const letter = reading.pattern[reading.index] as string;
-  reading.index += 1;
-  return letter === "\\" ? readEscape(reading) : [letter.charCodeAt(0)];
+function readClassMember(cursor: Cursor): readonly number[] | null {
+  const letter = cursor.pattern[cursor.index] as string;
+  cursor.index += 1;
+  return letter === "\\" ? readEscape(cursor) : [letter.charCodeAt(0)];
 }
 
-function readClass(reading: Reading, flags: Flags): Node {
-  const negated = reading.pattern[reading.index] === "^";
-  if (negated) reading.index += 1;
+function readClass(cursor: Cursor, flags: Flags): Node {
+  const negated = cursor.pattern[cursor.index] === "^";
+  if (negated) cursor.index += 1;
   const codes = new Set<number>();
-  const first = reading.index;
-  while (reading.pattern[reading.index] !== "]" || reading.index === first) {
-    if (reading.pattern.startsWith("[:alnum:]", reading.index)) {
+  const first = cursor.index;
+  while (cursor.pattern[cursor.index] !== "]" || cursor.index === first) {
+    if (cursor.pattern.startsWith("[:alnum:]", cursor.index)) {
       for (const code of within(/[A-Za-z0-9]/)) codes.add(code);
-      reading.index += 9;
+      cursor.index += 9;
       continue;
     }
-    const from = readClassMember(reading);
-    if (from === null) throw new Error(`place in a class of ${reading.pattern}`);
+    const from = readClassMember(cursor);
+    if (from === null) throw new Error(`anchor in a class of ${cursor.pattern}`);
     const isRange =
-      from.length === 1 &&
-      reading.pattern[reading.index] === "-" &&
-      reading.pattern[reading.index + 1] !== "]";
+      from.length === 1 && cursor.pattern[cursor.index] === "-" && cursor.pattern[cursor.index + 1] !== "]";
     if (!isRange) {
       for (const code of from) codes.add(code);
       continue;
     }
-    reading.index += 1;
-    const to = readClassMember(reading);
+    cursor.index += 1;
+    const to = readClassMember(cursor);
     for (let code = from[0] as number; code <= (to?.[0] as number); code += 1) codes.add(code);
   }
-  reading.index += 1;
+  cursor.index += 1;
   const folded = new Set(fold([...codes], flags));
   return { kind: "set", codes: ALL.filter((code) => folded.has(code) !== negated) };
 }
@@ -105,34 +103,34 @@ function readFlags(text: string, flags: Flags): Flags {
   };
 }
 
-function readAtom(reading: Reading, flags: Flags): Node {
-  const letter = reading.pattern[reading.index++] as string;
-  if (letter === "[") return readClass(reading, flags);
+function readAtom(cursor: Cursor, flags: Flags): Node {
+  const letter = cursor.pattern[cursor.index++] as string;
+  if (letter === "[") return readClass(cursor, flags);
   if (letter === ".") return { kind: "set", codes: ALL.filter((code) => flags.s || code !== 10) };
-  if (letter === "^" || letter === "$") return { kind: "place" };
+  if (letter === "^" || letter === "$") return { kind: "anchor" };
   if (letter === "(") {
-    const inline = /^\?([ims-]*):|^\?P<\w+>/.exec(reading.pattern.slice(reading.index));
-    if (inline === null && reading.pattern[reading.index] === "?")
-      throw new Error(`group in ${reading.pattern}`);
-    reading.index += inline?.[0].length ?? 0;
+    const inline = /^\?([ims-]*):|^\?P<\w+>/.exec(cursor.pattern.slice(cursor.index));
+    if (inline === null && cursor.pattern[cursor.index] === "?")
+      throw new Error(`group in ${cursor.pattern}`);
+    cursor.index += inline?.[0].length ?? 0;
     const isCapture = inline === null || inline[1] === undefined;
-    if (isCapture) reading.groups += 1;
-    const number = reading.groups;
-    const part = readAlternatives(reading, readFlags(inline?.[1] ?? "", flags));
-    reading.index += 1;
+    if (isCapture) cursor.groups += 1;
+    const number = cursor.groups;
+    const part = readAlternatives(cursor, readFlags(inline?.[1] ?? "", flags));
+    cursor.index += 1;
     return isCapture ? { kind: "group", index: number, part } : part;
   }
   if (letter === "\\") {
-    const codes = readEscape(reading);
-    return codes === null ? { kind: "place" } : { kind: "set", codes: fold(codes, flags) };
+    const codes = readEscape(cursor);
+    return codes === null ? { kind: "anchor" } : { kind: "set", codes: fold(codes, flags) };
   }
   return { kind: "set", codes: fold([letter.charCodeAt(0)], flags) };
 }
 
-function readRepeat(reading: Reading, part: Node): Node {
-  const counted = /^(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/.exec(reading.pattern.slice(reading.index));
+function readRepeat(cursor: Cursor, part: Node): Node {
+  const counted = /^(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/.exec(cursor.pattern.slice(cursor.index));
   if (counted === null) return part;
-  reading.index += counted[0].length;
+  cursor.index += counted[0].length;
   const [, sign, least, comma, most] = counted;
   if (sign !== undefined) {
     return { kind: "repeat", part, min: sign === "+" ? 1 : 0, max: sign === "?" ? 1 : Infinity };
@@ -141,20 +139,20 @@ function readRepeat(reading: Reading, part: Node): Node {
   return { kind: "repeat", part, min, max: comma === "" ? min : most === "" ? Infinity : Number(most) };
 }
 
-function readAlternatives(reading: Reading, given: Flags): Node {
+function readAlternatives(cursor: Cursor, given: Flags): Node {
   let flags = given;
   const options: Node[] = [];
   let parts: Node[] = [];
-  while (reading.index < reading.pattern.length && reading.pattern[reading.index] !== ")") {
-    const setting = /^\(\?([ims-]+)\)/.exec(reading.pattern.slice(reading.index));
+  while (cursor.index < cursor.pattern.length && cursor.pattern[cursor.index] !== ")") {
+    const setting = /^\(\?([ims-]+)\)/.exec(cursor.pattern.slice(cursor.index));
     if (setting !== null) {
       flags = readFlags(setting[1] as string, flags);
-      reading.index += setting[0].length;
-    } else if (reading.pattern[reading.index] === "|") {
-      reading.index += 1;
+      cursor.index += setting[0].length;
+    } else if (cursor.pattern[cursor.index] === "|") {
+      cursor.index += 1;
       options.push({ kind: "sequence", parts });
       parts = [];
-    } else parts.push(readRepeat(reading, readAtom(reading, flags)));
+    } else parts.push(readRepeat(cursor, readAtom(cursor, flags)));
   }
   options.push({ kind: "sequence", parts });
   return options.length === 1 ? (options[0] as Node) : { kind: "alternatives", options };
@@ -171,7 +169,7 @@ export type Pick = (bound: number) => number;
 /** Returns a text that the pattern matches. An unbounded repetition stops slightly above its minimum. */
 export function sampleRegex(node: Node, pick: Pick): string {
   switch (node.kind) {
-    case "place":
+    case "anchor":
       return "";
     case "set": {
       const printable = node.codes.filter((code) => code > 32 && code < 127);

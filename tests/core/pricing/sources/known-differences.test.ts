@@ -23,7 +23,7 @@ const lists = [
 ];
 const differences = lists.flatMap((list) => findDifferences(list, book));
 
-describe("the bundled rates beside public price lists", () => {
+describe("the bundled rates compared with public price lists", () => {
   it("share hundreds of models with each list", () => {
     const counts = Object.fromEntries(lists.map(({ source, shared }) => [source, shared.length]));
     assert.ok(counts.litellm! > 800 && counts["models.dev"]! > 900 && counts["genai-prices"]! > 1_500);
