@@ -51,6 +51,36 @@ export async function waitForLock(
   }
 }
 
+/** A lock that is kept while others may delete its file. */
+export interface KeptLock extends ExclusiveLock {
+  /**
+   * Whether this process holds the lock at the path. If its file was deleted or replaced, takes the lock of the new file, unless another
+   * process holds that.
+   */
+  isHeld(): Promise<boolean>;
+}
+
+/** Takes the lock at the path as `takeExclusiveLock()` does, and keeps it. */
+export async function takeKeptLock(opener: SqliteOpener, path: string, waitMs = 0): Promise<KeptLock | null> {
+  const first = await takeExclusiveLock(opener, path, waitMs);
+  if (first === null) return null;
+  let lock = first;
+  let identity = opener.fileIdentity(path);
+  return {
+    async isHeld() {
+      if (opener.fileIdentity(path) === identity) return true;
+      // A lock does not bring back a folder that was removed.
+      const next = opener.hasFolder(path) ? await takeExclusiveLock(opener, path).catch(() => null) : null;
+      if (next === null) return false;
+      lock.release();
+      lock = next;
+      identity = opener.fileIdentity(path);
+      return true;
+    },
+    release: () => lock.release(),
+  };
+}
+
 /** Whether a process holds the lock. Creates nothing, and does not keep others from taking it. */
 export async function isLocked(opener: SqliteOpener, path: string): Promise<boolean> {
   if (opener.fileIdentity(path) === null) return false;

@@ -65,17 +65,33 @@ export const describeCrash = ({ cause, atMs }: Crash): string =>
 
 const startFile = (home: string) => join(home, "daemon.starting");
 
+/** A mark that a daemon is running. */
+export interface StartMark {
+  readonly path: string;
+  readonly text: string;
+  /** Removes it, when the daemon ends. */
+  remove(): void;
+}
+
 /**
  * Leaves a mark that a daemon is running: it may relay calls before it has announced itself. It contains the process of the script that
- * starts the daemon again. The returned function removes it, when the daemon ends. A home that can't be written to has no mark.
+ * starts the daemon again, if any, and this process. A home that can't be written to has no mark.
  */
-export function markStart(home: string, { METER_SUPERVISOR = "" }: Environment): () => void {
+export function markStart(home: string, { METER_SUPERVISOR = "" }: Environment): StartMark {
+  const path = startFile(home);
+  const text = `${METER_SUPERVISOR} ${process.pid}`;
   try {
-    writeFileSync(startFile(home), METER_SUPERVISOR, { mode: 0o600 });
+    writeFileSync(path, text, { mode: 0o600 });
   } catch {
     // The daemon reports that itself.
   }
-  return () => rmSync(startFile(home), { force: true });
+  return { path, text, remove: () => rmSync(path, { force: true }) };
+}
+
+/** Reads the processes of the mark; those of older daemons name only the script. */
+function readMark(home: string): { readonly supervisor: number | null; readonly daemon: number | null } {
+  const [, supervisor, daemon] = /^(\d*)(?: (\d+))?$/.exec(read(startFile(home)) ?? "") ?? [];
+  return { supervisor: supervisor ? Number(supervisor) : null, daemon: daemon ? Number(daemon) : null };
 }
 
 /**
@@ -137,15 +153,24 @@ async function askCommandLine(pid: number): Promise<string> {
   return rows?.get(pid)?.words.join(" ") ?? "";
 }
 
-/**
- * Whether a process starts the daemon again: it is the script, or has the option in its place. An earlier one's id may be that of another
- * program by now.
- */
-async function isSupervisor(pid: number): Promise<boolean> {
-  if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return false;
-  const words = read(`/proc/${pid}/cmdline`) ?? (await askCommandLine(pid));
-  return words.includes(SUPERVISOR_SCRIPT) || words.includes(OR_RELAY);
+/** Whether the command line of a process has one of these words. An earlier process's id may be that of another program by now. */
+async function hasWord(pid: number | null, words: readonly string[]): Promise<boolean> {
+  if (pid === null || !Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return false;
+  const line = read(`/proc/${pid}/cmdline`) ?? (await askCommandLine(pid));
+  return words.some((word) => line.includes(word));
 }
+
+/** Whether a process starts the daemon again: it is the script, or has the option in its place. */
+const isSupervisor = (pid: number | null) => hasWord(pid, [SUPERVISOR_SCRIPT, OR_RELAY]);
+
+/** Finds the process of the daemon that left its mark in this home; null if it is not known. */
+export async function findMarkedDaemon(home: string): Promise<number | null> {
+  const { daemon } = readMark(home);
+  return (await isDaemon(daemon)) ? daemon : null;
+}
+
+/** Whether a process is a daemon, as its command line says. */
+export const isDaemon = (pid: number | null) => hasWord(pid, ["--foreground"]);
 
 /** Finds the process that relays without metering; null if there is none. If it has just died, the script starts it again. */
 export async function findUnmeteredRelay(home: string): Promise<UnmeteredRelay | null> {
@@ -156,8 +181,7 @@ export async function findUnmeteredRelay(home: string): Promise<UnmeteredRelay |
 
 /** Finds the script that is about to start a daemon of this home again, or a process that relays without metering; null if none is. */
 export async function findSupervisor(home: string): Promise<number | null> {
-  const marked = Number(read(startFile(home)));
-  for (const pid of [(await readRelay(home))?.supervisor ?? 0, marked])
+  for (const pid of [(await readRelay(home))?.supervisor ?? null, readMark(home).supervisor])
     if (await isSupervisor(pid)) return pid;
   return null;
 }

@@ -1,12 +1,8 @@
 import { rmSync } from "node:fs";
 import process from "node:process";
-import { systemClock } from "../../../adapters/clock/system-clock.ts";
-import { writeFileAtomic } from "../../../adapters/files/write-file-atomic.ts";
 import { readStat } from "../../../adapters/process-table/linux-process.ts";
-import type { RunningDaemon } from "../../daemon/daemon-process.ts";
-
-/** How often writing `daemon.json` is retried, for example on a full disk, in milliseconds. */
-const RETRY_MS = 2_000;
+import { type RunningDaemon, stateFile, tokenFile } from "../../daemon/daemon-process.ts";
+import { type KeepFilesPorts, type KeptFile, keepFiles } from "./keep-files.ts";
 
 /** Returns when this process began, by which shells recognise it; nothing if the system does not report it. */
 export function processStart(): Pick<RunningDaemon, "process_start"> {
@@ -15,29 +11,25 @@ export function processStart(): Pick<RunningDaemon, "process_start"> {
 }
 
 /**
- * Writes `daemon.json`, by which commands find the daemon, and retries until it succeeds. Returns a function that deletes
- * the file.
+ * Keeps the files by which commands find the daemon: `daemon.json`, the loopback API's token, and `mark`. Returns a function that ends
+ * this and deletes `daemon.json`.
  */
 export function announceDaemon(
-  path: string,
-  running: RunningDaemon,
-  report: (warning: string) => void,
+  home: string,
+  { running, token, mark }: { running: RunningDaemon; token: string; mark: KeptFile },
+  ports: KeepFilesPorts,
 ): () => void {
-  let cancelRetry = () => {};
-  const write = (isRetry: boolean) => {
-    try {
-      writeFileAtomic(path, `${JSON.stringify(running, null, 2)}\n`, { mode: 0o600 });
-    } catch (cause) {
-      if (!isRetry)
-        report(
-          `Commands can't find this daemon because ${path} can't be written: ${(cause as Error).message}.`,
-        );
-      cancelRetry = systemClock.setTimer(RETRY_MS, () => write(true));
-    }
-  };
-  write(false);
+  const path = stateFile(home);
+  const release = keepFiles(
+    [
+      { path, text: `${JSON.stringify(running, null, 2)}\n` },
+      { path: tokenFile(home), text: `${token}\n`, isWritten: true },
+      mark,
+    ],
+    ports,
+  );
   return () => {
-    cancelRetry();
+    release();
     try {
       rmSync(path, { force: true });
     } catch {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { deleteLeftScratch } from "../../../adapters/agent-logs/scratch-folder.ts";
-import { PROBE_WAIT_MS, takeExclusiveLock } from "../../../adapters/lock/exclusive-lock.ts";
+import { PROBE_WAIT_MS, takeKeptLock } from "../../../adapters/lock/exclusive-lock.ts";
 import { createLog } from "../../../adapters/log/create-log.ts";
 import { openLogFile } from "../../../adapters/log/rotating-log-file.ts";
 import { createCallerLookup } from "../../../adapters/process-table/caller-lookup.ts";
@@ -13,7 +13,7 @@ import { provisionalGate } from "../../../daemon/budgets/provisional-gate.ts";
 import { type EarlyProxy, startProxyEarly } from "../../../daemon/proxy/early-proxy.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
 import { ProxyListenError, startProxy } from "../../../daemon/proxy/start-proxy.ts";
-import { lockFile, stateFile } from "../../daemon/daemon-process.ts";
+import { lockFile } from "../../daemon/daemon-process.ts";
 import {
   ATTENDED,
   describeCrash,
@@ -23,6 +23,7 @@ import {
   RELAY_LOST_EXIT_CODE,
   readCrash,
   SOCKET_LOST_EXIT_CODE,
+  type StartMark,
 } from "../../daemon/supervision.ts";
 import { prepareHome } from "../../home/prepare-home.ts";
 import { readConfig } from "../../home/read-config.ts";
@@ -100,7 +101,7 @@ async function runWithConfig(
   { config, warnings: configWarnings }: Awaited<ReturnType<typeof readConfig>>,
 ): Promise<number> {
   const opener = createSqliteOpener();
-  const lock = await takeExclusiveLock(opener, lockFile(home), PROBE_WAIT_MS);
+  const lock = await takeKeptLock(opener, lockFile(home), PROBE_WAIT_MS);
   if (lock === null) throw new StartRefusal(`Another daemon runs in ${home}.`);
   const logFile = openLogFile(join(home, "logs", "daemon.log"));
   const log = createLog(logFile, config.log.level);
@@ -112,7 +113,7 @@ async function runWithConfig(
   };
   const crash = readCrash(env);
   const interruptedAt = findInterruption(home, crash);
-  const started = markStart(home, env);
+  const mark = markStart(home, env);
   if (crash !== null) setup.warnings.current.push(describeCrash(crash));
   const opened: OpenedParts = { earlyProxy: null, store: null };
   try {
@@ -133,7 +134,7 @@ async function runWithConfig(
       void countInterruption(setup, opened, interruptedAt);
       setTimeout(() => void endRelayOfKilledDaemon(setup, serving), ENDS_BY_ITSELF_MS).unref();
     }
-    const cause = await waitUntilStopped(setup, serving);
+    const cause = await waitUntilStopped(setup, serving, mark, lock.isHeld);
     // The daemon closes the store.
     opened.store = null;
     await serving.daemon.stop(STOP_DEADLINE_MS);
@@ -146,7 +147,7 @@ async function runWithConfig(
     await opened.earlyProxy?.abandon();
     await setup.callers.close();
     await logFile.close();
-    started();
+    mark.remove();
     lock.release();
   }
 }
@@ -196,14 +197,17 @@ async function endRelayOfKilledDaemon({ warnings }: DaemonSetup, { running }: Se
 
 /** Announces the daemon to commands and waits for a signal or the loss of its port. */
 async function waitUntilStopped(
-  { home, stderr, warnings }: DaemonSetup,
-  { running, proxyLost }: Pick<Serving, "running" | "proxyLost">,
+  { home, stderr, warnings: { report } }: DaemonSetup,
+  { running, token, proxyLost }: Pick<Serving, "running" | "token" | "proxyLost">,
+  { path, text }: StartMark,
+  isOwnHome: () => Promise<boolean>,
 ): Promise<"signal" | "port_lost" | "gave_up"> {
   if (running.password_file !== undefined)
     stderr.write(`meter: ${printableLines(passwordNotice(running.password_file, stderr))}\n`);
   // Before the announcement: a command that reads it may stop the daemon at once.
   const stopped = stopSignal();
-  const withdraw = announceDaemon(stateFile(home), running, warnings.report);
+  const mark = { path, text, isWritten: true };
+  const withdraw = announceDaemon(home, { running, token, mark }, { isOwnHome, report });
   flushCompileCacheLater();
   collectGarbageAtRest({ thoroughly: true });
   const cause = await Promise.race([stopped, proxyLost]);

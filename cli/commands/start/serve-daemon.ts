@@ -49,6 +49,8 @@ const API_LIMITS = { requestTimeoutMs: 30_000, keepAliveMs: 30_000, maxConnectio
 export interface Serving {
   readonly daemon: Daemon;
   readonly running: RunningDaemon;
+  /** The token of the loopback API. */
+  readonly token: string;
   readonly cloudPorts: CloudServicePorts;
   /** Resolves if the proxy has ended for good. */
   readonly proxyLost: Promise<"port_lost" | "gave_up">;
@@ -136,14 +138,15 @@ export async function serveDaemon(
     hostname: cloudPorts.machine.hostname,
     ...(idKey !== null && { hashAccount: createAccountHash(idKey, sha256) }),
   };
+  const options = await readDaemonOptions(setup);
   const daemon = await startDaemon(ports, {
     ...{ proxy, api: { host: apiAddress, name: config.api.host, port: config.api.port, allowedOrigins } },
-    ...(await readDaemonOptions(setup)),
+    ...options,
     budgets: { configured: config.budgets, place: placeOf(cloudPorts.machine.hostname) },
   });
   proxyPort = daemon.proxyPort;
   const running = describeRunning(daemon, proxy, { home, apiAddress });
-  return { daemon, running, cloudPorts, proxyLost: proxyLost.promise };
+  return { daemon, running, token: options.loopbackToken, cloudPorts, proxyLost: proxyLost.promise };
 }
 
 /** Returns what the home and the configuration say about the daemon. */

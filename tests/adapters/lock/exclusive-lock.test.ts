@@ -10,6 +10,7 @@ import {
   isLocked,
   PROBE_WAIT_MS,
   takeExclusiveLock,
+  takeKeptLock,
 } from "../../../adapters/lock/exclusive-lock.ts";
 import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
 
@@ -80,5 +81,36 @@ describe("isLocked()", () => {
     assert.ok(again);
     await Promise.all(looks);
     again.release();
+  });
+});
+
+describe("takeKeptLock()", { skip: process.platform === "win32" && "an open file can't be deleted" }, () => {
+  it("takes the lock of a new file if its own was deleted", async () => {
+    const path = join(folder, "kept.lock");
+    const lock = await takeKeptLock(opener, path);
+    assert.ok(lock);
+    assert.equal(await lock.isHeld(), true);
+    rmSync(path);
+    assert.equal(await isLocked(opener, path), false);
+    assert.equal(await lock.isHeld(), true);
+    assert.equal(await isLocked(opener, path), true);
+    lock.release();
+    assert.equal(await isLocked(opener, path), false);
+  });
+
+  it("is lost to another that locked the new file first, and creates no folder", async () => {
+    const inner = join(folder, "inner");
+    const path = join(inner, "lost.lock");
+    const lock = await takeKeptLock(opener, path);
+    assert.ok(lock);
+    rmSync(path);
+    const other = await takeExclusiveLock(opener, path);
+    assert.ok(other);
+    assert.equal(await lock.isHeld(), false);
+    other.release();
+    rmSync(inner, { recursive: true });
+    assert.equal(await lock.isHeld(), false);
+    assert.equal(existsSync(inner), false);
+    lock.release();
   });
 });
