@@ -58,13 +58,14 @@ export function readBootLog(home: string): string {
 /** More than a daemon ever writes. */
 const MAX_STATE_BYTES = 4096;
 
-async function readState(home: string): Promise<RunningDaemon | null> {
+/** Reads `daemon.json`. */
+export async function readStateFile(home: string): Promise<RunningDaemon | "absent" | "damaged"> {
   const file = await readSmallFile(stateFile(home), { maxBytes: MAX_STATE_BYTES });
-  if (!file.ok) return null;
+  if (!file.ok) return file.reason === "absent" ? "absent" : "damaged";
   try {
     return v.parse(runningDaemon, JSON.parse(file.text));
   } catch {
-    return null;
+    return "damaged";
   }
 }
 
@@ -80,8 +81,8 @@ const HEALTH_ATTEMPTS = 2;
 /** Finds the daemon of this home; null if it does not answer, even if a killed daemon left its file behind. */
 export async function findDaemon(home: string, options: LoopbackOptions = {}): Promise<FoundDaemon | null> {
   for (let attempt = 1; ; attempt += 1) {
-    const state = await readState(home);
-    if (state === null) return null;
+    const state = await readStateFile(home);
+    if (typeof state === "string") return null;
     const found = await requestHealth(state, options);
     if (found !== "no answer") return found;
     if (attempt === HEALTH_ATTEMPTS || !isAlive(state.pid)) return null;
@@ -103,24 +104,6 @@ async function requestHealth(
   } catch (cause) {
     return (cause as NodeJS.ErrnoException).code === "ECONNREFUSED" ? null : "no answer";
   }
-}
-
-/** The process that holds a home's lock. */
-export interface Holder {
-  /** Null if it is not known. */
-  readonly pid: number | null;
-  /** Whether it has a `daemon.json`: that of a daemon that crashed names another process. */
-  readonly isAnnounced: boolean;
-}
-
-/** Finds the daemon that holds the home's lock, whether it answers or not; null if the lock is free. */
-export async function findHolder(home: string): Promise<Holder | null> {
-  const { findLockHolder, isLocked } = await import("../../adapters/lock/exclusive-lock.ts");
-  const { createSqliteOpener } = await import("../../adapters/sqlite/open-sqlite.ts");
-  if (!(await isLocked(createSqliteOpener(), lockFile(home)))) return null;
-  const state = await readState(home);
-  const isAnnounced = state !== null && isAlive(state.pid);
-  return { pid: isAnnounced ? state.pid : findLockHolder(lockFile(home)), isAnnounced };
 }
 
 /** The path of `bin.js`: next to this file in a checkout, next to `dist/` in a package. */

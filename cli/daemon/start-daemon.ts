@@ -11,13 +11,13 @@ import {
   bootLogFile,
   type FoundDaemon,
   findDaemon,
-  findHolder,
   isAlive,
   type RunningDaemon,
   readBootLog,
 } from "./daemon-process.ts";
+import { describeHolder, findHolder, type Holder } from "./find-holder.ts";
 import { type BoundSocket, bindSocket, spawnDaemon } from "./spawn-daemon.ts";
-import { findSupervisor, findUnmeteredRelay, forgetRelay } from "./supervision.ts";
+import { findSupervisor, findUnmeteredRelay, forgetRelay, isDaemon } from "./supervision.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -53,6 +53,8 @@ export async function waitForDaemon(
     }
     await pause();
   }
+  const holder = exitCode() === null ? null : await findHolder(home);
+  if (holder !== null) throw new CommandFailure(describeHolder(holder));
   if (exitCode() !== null) throw didNotStart(home);
   throw new CommandFailure(
     `The daemon did not answer within ${READY_WITHIN_MS / 1000} s. Its output is in ${bootLogFile(home)}.\nFind the cause: meter doctor`,
@@ -136,16 +138,77 @@ export async function endProcess(pid: number): Promise<void> {
   }
 }
 
-/** Stops the service of a home, which would otherwise start the daemon again, then the daemon. */
+/** How long a daemon without `daemon.json`, which may be stopping or starting, gets before it is asked to end, in milliseconds. */
+const OTHER_STOP_MS = 30_000;
+/** How long a command waits for a daemon before it says so, in milliseconds. */
+const SILENT_MS = 1_000;
+const HOLDER_POLL_MS = 100;
+
+/** Waits until no daemon holds the home, or until `isEnough`. Returns the daemon that still holds it. */
+async function waitForHolder(
+  home: string,
+  withinMs: number,
+  notice: (text: string) => void,
+  isEnough: (holder: Holder) => boolean = () => false,
+): Promise<Holder | null> {
+  const started = performance.now();
+  let isNoticed = false;
+  for (;;) {
+    const holder = await findHolder(home);
+    const waitedMs = performance.now() - started;
+    if (holder === null || isEnough(holder) || waitedMs > withinMs) return holder;
+    if (waitedMs >= SILENT_MS && !isNoticed) {
+      isNoticed = true;
+      const daemon = holder.pid === null ? "the daemon" : `the daemon (process ${holder.pid})`;
+      notice(`Waiting up to ${withinMs / 1000} s for ${daemon} to end.`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, HOLDER_POLL_MS));
+  }
+}
+
+/** Asks the daemon that holds a home to end. Returns false if its process is not known. */
+async function askToEnd(home: string, { pid, isCertain, announcement }: Holder): Promise<boolean> {
+  // A signal ends a daemon that starts as a crash would, after which the script would start another one.
+  const supervisor = announcement === "valid" ? null : await findSupervisor(home);
+  const asked = supervisor ?? (isCertain || (await isDaemon(pid)) ? pid : null);
+  if (asked === null) return false;
+  if (isAlive(asked)) process.kill(asked, "SIGTERM");
+  return true;
+}
+
+/**
+ * Ends the daemon that holds a home although it does not answer. Returns whether there was one. A daemon that is being stopped has
+ * deleted `daemon.json`, and a second signal would end it at once, so such a one gets time first.
+ */
+async function endHolder(home: string, notice: (text: string) => void): Promise<boolean> {
+  if ((await findHolder(home)) === null) return false;
+  const isNotStopping = ({ announcement }: Holder) => announcement !== "absent";
+  let holder = await waitForHolder(home, OTHER_STOP_MS, notice, isNotStopping);
+  if (holder !== null && (await askToEnd(home, holder)))
+    holder = await waitForHolder(home, STOPPED_WITHIN_MS, notice);
+  if (holder === null) return true;
+  throw new CommandFailure(
+    holder.pid === null
+      ? `A daemon is using ${home} but does not answer. Find its process, and end it: ps -ef`
+      : `The daemon (process ${holder.pid}) is using this home but does not answer.\nEnd it: kill -9 ${holder.pid}`,
+  );
+}
+
+/**
+ * Stops the service of a home, which would otherwise start the daemon again, then the daemon, whether it answers or not. Returns whether
+ * there was one, and whether `init` changed programs to use it.
+ */
 export async function stopDaemonOf(
   home: string,
   running: RunningDaemon | null,
   env: Environment,
-): Promise<{ supervised: boolean; apps: boolean }> {
+  notice: (text: string) => void = () => {},
+): Promise<{ ended: boolean; apps: boolean }> {
   const record = await findInstallRecord(home);
   const words = findServiceCommands(record);
   if (words !== null) await runAll(createProgramRunner(env), words.stop);
   if (running !== null) await endProcess(running.pid);
-  const supervised = await stopSupervisor(home);
-  return { supervised, apps: record?.apps ?? false };
+  const wasHeld = running === null && (await endHolder(home, notice));
+  const wasSupervised = await stopSupervisor(home);
+  return { ended: running !== null || wasHeld || wasSupervised, apps: record?.apps ?? false };
 }

@@ -22,7 +22,8 @@ import type { DaemonStatus } from "../../../daemon/api/daemon-status.ts";
 import type { BudgetView } from "../../../daemon/budgets/budget-views.ts";
 import { probePort } from "../../../daemon/proxy/probe-port.ts";
 import { checkDatabase } from "../../../daemon/store/check-database.ts";
-import { findDaemon, findHolder, type RunningDaemon, readToken } from "../../daemon/daemon-process.ts";
+import { type RunningDaemon, readToken } from "../../daemon/daemon-process.ts";
+import { findDaemonOrHolder, type Holder } from "../../daemon/find-holder.ts";
 import { requestDaemon } from "../../daemon/loopback-client.ts";
 import { httpAddress } from "../../daemon/own-address.ts";
 import { requestBudgets } from "../../daemon/request-budgets.ts";
@@ -79,6 +80,7 @@ interface Subject {
   readonly caFile: string;
   readonly authority: AuthorityInspection;
   readonly running: RunningDaemon | null;
+  readonly holder: Holder | null;
   readonly status: DaemonStatus | null;
   readonly proxyPort: number;
   readonly shell: DoctorFacts["shell"];
@@ -141,11 +143,11 @@ async function findSubject(home: string, env: Environment): Promise<Subject> {
   const { caFolder, caFile } = authorityFiles(home);
   const now = Date.now();
   const authority = inspectCertificateAuthority({ directory: caFolder, hosts: registry.hosts, now });
-  const running = await findDaemon(home);
+  const { running, holder } = await findDaemonOrHolder(home).catch(() => ({ running: null, holder: null }));
   const proxyPort = running?.proxy_port ?? config.proxy.port;
   const run = createProgramRunner(env);
   return {
-    ...{ home, env, now, config, hosts, caFolder, caFile, authority, running, proxyPort },
+    ...{ home, env, now, config, hosts, caFolder, caFile, authority, running, holder, proxyPort },
     signedHosts: registry.hosts,
     configWarnings: warnings,
     configProblem: problem,
@@ -172,10 +174,9 @@ async function requestStatus(home: string, running: RunningDaemon): Promise<Daem
 
 /** Returns the facts that are there without a check. */
 async function gatherQuickFacts(subject: Subject): Promise<Facts> {
-  const { home, now, config, configProblem, running, status, proxyPort, shell } = subject;
-  const unresponsiveDaemon = running === null ? await findHolder(home).catch(() => null) : null;
+  const { home, now, config, configProblem, running, holder, status, proxyPort, shell } = subject;
   const inUse =
-    running === null && unresponsiveDaemon === null && config.proxy.port !== 0
+    running === null && holder === null && config.proxy.port !== 0
       ? (await probePort("127.0.0.1", config.proxy.port, PROBE_MS)) === "open"
       : false;
   const missing = status === null ? [] : summariseCoverage(status.last_24_hours.coverage).missing;
@@ -186,7 +187,7 @@ async function gatherQuickFacts(subject: Subject): Promise<Facts> {
     version,
     configWarnings: subject.configWarnings,
     configProblem,
-    unresponsiveDaemon: unresponsiveDaemon && { pid: unresponsiveDaemon.pid },
+    unresponsiveDaemon: holder && { pid: holder.pid, announcement: holder.announcement },
     daemon: running === null ? null : daemonFacts(running, status),
     telemetry: running === null ? null : telemetryFacts(subject, running),
     proxy: { configuredPort: configProblem === null ? config.proxy.port : proxyPort, inUse },

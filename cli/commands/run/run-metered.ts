@@ -8,8 +8,9 @@ import { UsageError } from "clipanion";
 import { keepConnection } from "../../../adapters/http/request-loopback.ts";
 import { normaliseSlug } from "../../../core/values/slug/normalise-slug.ts";
 import { listExemptHosts, readNoProxy } from "../../../core/values/text/no-proxy.ts";
-import { findDaemon, type RunningDaemon, readToken } from "../../daemon/daemon-process.ts";
+import { type RunningDaemon, readToken } from "../../daemon/daemon-process.ts";
 import { requestProject } from "../../daemon/daemon-projects.ts";
+import { describeHolder, findDaemonOrHolder } from "../../daemon/find-holder.ts";
 import { requestDaemon } from "../../daemon/loopback-client.ts";
 import { httpAddress } from "../../daemon/own-address.ts";
 import { requestBudgets } from "../../daemon/request-budgets.ts";
@@ -41,10 +42,9 @@ export async function runMetered(context: CommandContext, options: RunMeteredOpt
     );
   const { home } = context;
   const connection = keepConnection();
-  const running = await findDaemon(home, { connection });
-  if (running === null) {
-    throw daemonNotRunning();
-  }
+  const { running, holder } = await findDaemonOrHolder(home, { connection });
+  if (running === null)
+    throw holder === null ? daemonNotRunning() : new CommandFailure(describeHolder(holder));
   const { caFolder, caFile } = authorityFiles(home);
   const trusted = trustVariables.flatMap((name) => context.env[name] ?? []);
   const bundleFile = bundleFor(caFolder, caFile, trusted);

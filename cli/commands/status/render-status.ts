@@ -6,6 +6,7 @@ import { findDaemonFault, type StatusResponse } from "../../../daemon/api/daemon
 import type { UnpricedModelStatus } from "../../../daemon/api/unpriced-models.ts";
 import type { ProxyCounters } from "../../../daemon/proxy/counters.ts";
 import type { RunningDaemon } from "../../daemon/daemon-process.ts";
+import { describeHolder, type Holder } from "../../daemon/find-holder.ts";
 import { httpAddress } from "../../daemon/own-address.ts";
 import { COULD_NOT_START, PROXY_KEPT_CRASHING, type UnmeteredRelay } from "../../daemon/supervision.ts";
 import { authorityFiles } from "../../home/prepare-home.ts";
@@ -23,7 +24,7 @@ export interface StatusFacts {
   service?: { readonly manager: string | null } | null;
   databaseBytes: number;
   /** A daemon that holds the home's lock but does not answer; null if there is none. */
-  holder?: { readonly pid: number | null } | null;
+  holder?: Pick<Holder, "pid" | "announcement"> | null;
   /** A process that relays without metering, because the daemon keeps crashing or can't start; null if there is none. */
   relay?: UnmeteredRelay | null;
   /** What is wrong with `config.toml`, if no daemon runs. A running one states its own warnings. */
@@ -75,8 +76,7 @@ function describeMissingDaemon({ holder = null, relay = null }: StatusFacts): st
     return `Not metering: ${describeRelayCause(relay)}. Calls pass without being metered. The daemon is started again at ${relay.until}, or now: meter start`;
   }
   if (holder === null) return "Not metering: the daemon is not running. Start it: meter start";
-  const which = holder.pid === null ? "A daemon" : `A daemon (process ${holder.pid})`;
-  return `${which} is using this home but does not answer: it hangs, or could not write daemon.json (is the disk full?). Find the cause: meter doctor`;
+  return describeHolder(holder);
 }
 
 function daemonLines(facts: StatusFacts, running: RunningDaemon, status: StatusResponse): string[] {

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { keepConnection } from "../../../adapters/http/request-loopback.ts";
 import { findDaemonFault } from "../../../daemon/api/daemon-status.ts";
-import { findDaemon, findHolder, readToken } from "../../daemon/daemon-process.ts";
+import { readToken } from "../../daemon/daemon-process.ts";
+import { findDaemonOrHolder } from "../../daemon/find-holder.ts";
 import { requestDaemon } from "../../daemon/loopback-client.ts";
 import { findUnmeteredRelay } from "../../daemon/supervision.ts";
 import { configFile } from "../../home/config-file.ts";
@@ -25,7 +26,7 @@ export interface ShowStatusOptions {
 export async function showStatus(context: CommandContext, options: ShowStatusOptions): Promise<number> {
   const { home } = context;
   const connection = keepConnection();
-  const running = await findDaemon(home, { connection });
+  const { running, holder } = await findDaemonOrHolder(home, { connection });
   const service = await installedService(home);
   let status = null;
   if (running !== null) {
@@ -35,7 +36,6 @@ export async function showStatus(context: CommandContext, options: ShowStatusOpt
       throw unexpectedDaemonResponse(`The daemon answered ${answer.status}: ${answer.body}`);
     status = JSON.parse(answer.body);
   }
-  const holder = running === null ? await findHolder(home) : null;
   const relay = running === null ? await findUnmeteredRelay(home) : null;
   const configWarnings = running === null ? await readConfigWarnings(context) : [];
   if (options.json)

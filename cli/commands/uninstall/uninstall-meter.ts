@@ -6,6 +6,7 @@ import { createProgramRunner, type RunProgram } from "../../../adapters/installe
 import { undoEntries } from "../../../adapters/installer/undo-entries.ts";
 import { describeUndo, type InstallRecord } from "../../../core/operations/install/step.ts";
 import { findDaemon } from "../../daemon/daemon-process.ts";
+import { findHolder } from "../../daemon/find-holder.ts";
 import { stopDaemonOf } from "../../daemon/start-daemon.ts";
 import { authorityFiles } from "../../home/prepare-home.ts";
 import { installName } from "../../install/install-plan.ts";
@@ -30,19 +31,19 @@ export async function uninstallMeter(context: CommandContext, options: Uninstall
     throw new CommandFailure(`${cause.message}.`);
   });
   const { deleted } = listHome(home, { purge: options.purge, logs: options.includeLogs });
-  const running = await findDaemon(home);
+  const isRunning = (await findDaemon(home)) !== null || (await findHolder(home)) !== null;
   if (record === null && deleted.length === 0) {
     context.print(`Nothing is installed in ${home}.`);
     return exitCodes.ok;
   }
-  printPlan(context, record, running !== null, deleted);
+  printPlan(context, record, isRunning, deleted);
   if (options.purge && existsSync(join(home, "cloud-credentials.json")))
     context.print("This machine's key stays valid in the cloud. Revoke it first: meter cloud disconnect");
   const exitCode = await confirmPlan(context, { ...options, isPermanent: options.purge });
   if (exitCode !== null) return exitCode;
 
   const isUndone = record === null || (await undoRecord(context, record, createProgramRunner(env)));
-  await stopDaemonOf(home, await findDaemon(home), env);
+  await stopDaemonOf(home, await findDaemon(home), env, context.notice);
   if (!isUndone) {
     context.print("The failed steps are still recorded. Fix their cause, then try again: meter uninstall");
     return exitCodes.failed;

@@ -62,6 +62,14 @@ export function checkService({ install, daemon }: DoctorFacts): Finding[] {
   ];
 }
 
+/** What is wrong with `daemon.json`, by the state in `DoctorFacts.unresponsiveDaemon`. */
+const FILE_PROBLEMS = {
+  valid: null,
+  absent: "is missing",
+  damaged: "is damaged",
+  stale: "names another process",
+} as const;
+
 /** Checks whether the daemon runs, stores records and listens on the configured port. */
 export function checkDaemon({
   daemon,
@@ -72,20 +80,24 @@ export function checkDaemon({
   freeDiskBytes,
 }: DoctorFacts): Finding[] {
   if (daemon === null && unresponsiveDaemon !== null) {
-    const { pid } = unresponsiveDaemon;
+    const { pid, announcement } = unresponsiveDaemon;
+    const process = pid === null ? "" : ` (process ${pid})`;
     if (isDiskFull(freeDiskBytes))
       return [
         broken(
           "daemon",
-          `The daemon${pid === null ? "" : ` (process ${pid})`} does not respond. The disk is full, so it may not have been able to write daemon.json.`,
+          `The daemon${process} does not respond. The disk is full, so it may not have been able to write daemon.json.`,
         ),
       ];
+    const problem = announcement === undefined ? null : FILE_PROBLEMS[announcement];
+    if (problem !== null) {
+      const message = `The daemon${process} is using this home, but commands can't find it, because daemon.json ${problem}.`;
+      return [broken("daemon", message, restart)];
+    }
     return [
-      broken(
-        "daemon",
-        `The daemon hangs${pid === null ? "" : ` (process ${pid})`}. It holds this home directory but does not respond.`,
-        { fixCommand: pid === null || platform === "win32" ? null : `kill -KILL ${pid} && meter start` },
-      ),
+      broken("daemon", `The daemon hangs${process}. It holds this home directory but does not respond.`, {
+        fixCommand: pid === null || platform === "win32" ? null : `kill -KILL ${pid} && meter start`,
+      }),
     ];
   }
   if (daemon === null) {

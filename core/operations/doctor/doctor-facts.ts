@@ -47,7 +47,11 @@ export interface DoctorFacts {
   /** Checks that did not finish in time, by name, with their time limit in seconds. */
   readonly overdue: Readonly<Record<string, number>>;
   /** A daemon that holds the home directory but does not respond; null if there is none. */
-  readonly unresponsiveDaemon: { readonly pid: number | null } | null;
+  readonly unresponsiveDaemon: {
+    readonly pid: number | null;
+    /** The state of `daemon.json`: `damaged`, or `stale` if it names another process. */
+    readonly announcement?: "valid" | "absent" | "damaged" | "stale";
+  } | null;
   readonly install: {
     readonly record: "absent" | "present" | "unreadable";
     readonly manager: string | null;

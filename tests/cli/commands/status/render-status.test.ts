@@ -105,8 +105,18 @@ describe("renderStatus()", () => {
       [7, "A daemon (process 7)"],
       [null, "A daemon"],
     ] as const) {
-      const said = renderStatus(facts({}, { ...silent, holder: { pid } }));
-      assert.ok(said.startsWith(`${who} is using this home but does not answer`), said);
+      for (const announcement of ["valid", "absent"] as const) {
+        const said = renderStatus(facts({}, { ...silent, holder: { pid, announcement } }));
+        assert.ok(said.startsWith(`${who} is using this home but does not answer`), said);
+      }
+    }
+    for (const [announcement, why] of [
+      ["damaged", "is damaged"],
+      ["stale", "names another process"],
+    ] as const) {
+      const said = renderStatus(facts({}, { ...silent, holder: { pid: 7, announcement } }));
+      const expected = `A daemon (process 7) is using this home but can't be found, because daemon.json ${why}. Restart it: meter stop && meter start\n`;
+      assert.ok(said.startsWith(expected), said);
     }
   });
 

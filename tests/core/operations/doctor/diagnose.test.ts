@@ -207,6 +207,27 @@ describe("diagnose()", () => {
       "kill -KILL 17 && meter start",
     ],
     [
+      "a daemon whose daemon.json is damaged",
+      { daemon: null, unresponsiveDaemon: { pid: 17, announcement: "damaged" } },
+      "BROKEN",
+      /^The daemon \(process 17\) is using this home, but commands can't find it, because daemon\.json is damaged\.$/,
+      "meter stop && meter start",
+    ],
+    [
+      "a daemon whose daemon.json names another process, and its own is not known",
+      { daemon: null, unresponsiveDaemon: { pid: null, announcement: "stale" } },
+      "BROKEN",
+      /^The daemon is using this home, but .* names another process\.$/,
+      "meter stop && meter start",
+    ],
+    [
+      "a daemon that can't write daemon.json",
+      { daemon: null, unresponsiveDaemon: { pid: 17, announcement: "absent" } },
+      "BROKEN",
+      /because daemon\.json is missing\.$/,
+      "meter stop && meter start",
+    ],
+    [
       "a daemon that hangs, and its process is not known",
       { daemon: null, unresponsiveDaemon: { pid: null } },
       "BROKEN",
