@@ -3,6 +3,7 @@ import { PURGE_DELAY_MS } from "../../core/privacy/deletion/soft-deletion.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { expectRows, updateOne } from "./affected-rows.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
+import { blankEvents } from "./delete-and-blank.ts";
 import { addPersonToDirectory } from "./directory.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { joinOrganisation } from "./organisations.ts";
@@ -45,7 +46,8 @@ export async function addInvitation(
       "forget_invitation",
       invitationId,
       { workspaceId },
-      now + INVITATION_TTL_MS + INVITATION_KEPT_MS + 1,
+      // The earliest that it may be deleted: it can be revoked at once.
+      now + INVITATION_KEPT_MS + 1,
     ),
   );
   return await inScope(db, { workspaceId, readsThenWrites: true }, async (trx) => {
@@ -310,8 +312,9 @@ async function joinWorkspace(
 }
 
 /**
- * Deletes an invitation that ended long ago without being accepted. Returns when to look again if it was renewed in the meantime; else null. An
- * accepted one stays until its account is purged, which finds by it the audit events with the person's address.
+ * Deletes an invitation that ended long ago without being accepted, and erases the audit events of the workspace whose address no stored
+ * invitation has. Returns when to look again if it has not ended, or not long ago; else null. An accepted one stays until its account is
+ * purged, which finds by it the audit events with the person's address.
  */
 export async function forgetInvitation(
   db: CloudDatabase,
@@ -322,22 +325,23 @@ export async function forgetInvitation(
     db,
     { workspaceId },
     async (trx) => {
-      await trx
-        .deleteFrom("invitations")
-        .where("workspace_id", "=", workspaceId)
-        .where("invitation_id", "=", invitationId)
-        .where("accepted_at", "is", null)
-        .where("expires_at", "<", now - INVITATION_KEPT_MS)
-        .execute();
+      await sql`delete from invitations where workspace_id = ${workspaceId}::uuid and invitation_id = ${invitationId}::uuid
+        and accepted_at is null and least(expires_at, revoked_at) < ${now - INVITATION_KEPT_MS}::timestamptz`.execute(
+        trx,
+      );
+      const unused = sql`details ->> 'email' is not null and not exists (select 1 from invitations i
+        where i.workspace_id = ${workspaceId}::uuid and i.email = audit_events.details ->> 'email')`;
+      await blankEvents(trx, workspaceId, unused, now);
       const left = await trx
         .selectFrom("invitations")
-        .select("expires_at")
+        .select(["expires_at", "revoked_at"])
         .where("workspace_id", "=", workspaceId)
         .where("invitation_id", "=", invitationId)
         .where("accepted_at", "is", null)
         .executeTakeFirst();
+      if (left === undefined) return null;
       // Later than the instant at which it may be deleted, so that it is deleted then.
-      return left === undefined ? null : left.expires_at + INVITATION_KEPT_MS + 1;
+      return Math.min(left.expires_at, left.revoked_at ?? left.expires_at) + INVITATION_KEPT_MS + 1;
     },
     "meter_purge",
   );

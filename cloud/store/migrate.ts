@@ -34,6 +34,7 @@ import { coverageDays } from "./migrations/0029-coverage-days.ts";
 import { modelSums } from "./migrations/0030-model-sums.ts";
 import { summedSeals } from "./migrations/0031-summed-seals.ts";
 import { erasedRows } from "./migrations/0032-erased-rows.ts";
+import { forgottenAddresses } from "./migrations/0033-forgotten-addresses.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -71,6 +72,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   modelSums,
   summedSeals,
   erasedRows,
+  forgottenAddresses,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

@@ -14,7 +14,7 @@ export interface TaskDetails {
   delete_workspace: { readonly change: Change };
   /** The id is the invitation's. */
   accept_invitation: { readonly workspaceId: string; readonly userId: string; readonly now: Millis };
-  /** The id is the invitation's. Due long after the invitation has ended. */
+  /** The id is the invitation's, or the workspace's for addresses that remained of earlier ones. Due long after the invitation has ended. */
   forget_invitation: { readonly workspaceId: string };
   /** The id is the erasure's. Due until the purge job has called `purged` after it. */
   erase_prompts: { readonly workspaceId: string };

@@ -18,14 +18,17 @@ import { compactDatabase } from "../../../cloud/store/compact.ts";
 import { DELETED_WITH_WORKSPACE } from "../../../cloud/store/delete-and-blank.ts";
 import { leaveAllOrganisations } from "../../../cloud/store/deletions.ts";
 import { listErasureTasks } from "../../../cloud/store/erasures.ts";
+import { INVITATION_TTL_MS } from "../../../cloud/store/invitations.ts";
+import { forgottenAddresses } from "../../../cloud/store/migrations/0033-forgotten-addresses.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
 import { findErased } from "../../../cloud/store/purge.ts";
 import { RESUME_AFTER_MS } from "../../../cloud/store/tasks.ts";
 import type { BodyKeyStore } from "../../../core/ports/body-key-store.ts";
 import { PURGE_DELAY_MS } from "../../../core/privacy/deletion/soft-deletion.ts";
-import { HOUR_MS } from "../../../core/values/time.ts";
+import { DAY_MS, HOUR_MS } from "../../../core/values/time.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
 import { lowerPasswordCost } from "../../adapters/accounts/low-cost-passwords.rig.ts";
+import { auditOf } from "../kit/audit.ts";
 import {
   batch,
   type CloudRig,
@@ -394,6 +397,85 @@ describeOnOneEngine("the purge", (engine) => {
     await runPurge(rig);
     assert.deepEqual(await events(), []);
     assert.ok((await verifyWorkspaceLedgers(rig.db, workspace.id, null, sha256)).ok);
+  });
+
+  describe("the address of an invitation that nobody accepted", () => {
+    const invite = async (world: World, email: string): Promise<string> => {
+      const path = `/v1/workspaces/${world.workspace.id}/invitations`;
+      return (await json(rig.call("POST", path, world.admin.token, { email, role: "member" }))).id;
+    };
+    const withdraw = ({ workspace, admin }: World, id: string) =>
+      rig.call("DELETE", `/v1/workspaces/${workspace.id}/invitations/${id}`, admin.token);
+    const verifies = async ({ workspace }: World) =>
+      (await verifyWorkspaceLedgers(rig.db, workspace.id, null, sha256)).ok;
+    const purgeAfter = async (ms: number) => {
+      pass(rig, ms);
+      await runPurge(rig);
+    };
+
+    it("is erased everywhere 30 days after it expired, and not before", async () => {
+      const world = await fill(rig, "exp");
+      await invite(world, "canary-expired@example.com");
+      await purgeAfter(INVITATION_TTL_MS + PURGE_DELAY_MS);
+      assert.deepEqual(await tablesWith(rig.db, "canary-expired"), [
+        "public.audit_events",
+        "public.invitations",
+      ]);
+      await purgeAfter(1);
+      assert.deepEqual(await tablesWith(rig.db, "canary-expired"), []);
+      assert.deepEqual(await tablesWith(rig.db, world.author.email), [
+        "accounts.people",
+        "public.audit_events",
+        "public.invitations",
+      ]);
+      assert.ok(await verifies(world));
+    });
+
+    it("is erased 30 days after it was withdrawn, also if it was sent again before", async () => {
+      const world = await fill(rig, "wdn");
+      const id = await invite(world, "canary-withdrawn@example.com");
+      pass(rig, DAY_MS);
+      const path = `/v1/workspaces/${world.workspace.id}/invitations/${id}/resend`;
+      assert.equal((await rig.call("POST", path, world.admin.token)).status, 200);
+      pass(rig, DAY_MS);
+      assert.equal((await withdraw(world, id)).status, 204);
+      await purgeAfter(PURGE_DELAY_MS);
+      assert.deepEqual(await tablesWith(rig.db, "canary-withdrawn"), [
+        "public.audit_events",
+        "public.invitations",
+      ]);
+      await purgeAfter(1);
+      assert.deepEqual(await tablesWith(rig.db, "canary-withdrawn"), []);
+      assert.ok(await verifies(world));
+    });
+
+    it("stays while another invitation has it", async () => {
+      const world = await fill(rig, "agn");
+      await withdraw(world, await invite(world, "canary-again@example.com"));
+      pass(rig, PURGE_DELAY_MS - DAY_MS);
+      await invite(world, "canary-again@example.com");
+      await purgeAfter(DAY_MS + 1);
+      const events = await auditOf(rig, world.workspace.id);
+      assert.equal(events.filter(([, , { email }]) => email === "canary-again@example.com").length, 3);
+      await purgeAfter(INVITATION_TTL_MS + PURGE_DELAY_MS);
+      assert.deepEqual(await tablesWith(rig.db, "canary-again"), []);
+    });
+
+    it("is erased if a version before 0033 deleted the invitation alone", async () => {
+      const world = await fill(rig, "orp");
+      const invitation_id = await invite(world, "canary-orphan@example.com");
+      await rig.db.deleteFrom("invitations").where("invitation_id", "=", invitation_id).execute();
+      await rig.db.deleteFrom("tasks").where("task_id", "=", invitation_id).execute();
+      const [statement] = forgottenAddresses.statements;
+      await sql
+        .raw(statement?.replace("now()", `to_timestamp(${rig.clock.now() / 1_000})`) ?? "")
+        .execute(rig.db);
+      await purgeAfter(DAY_MS - 1);
+      assert.deepEqual(await tablesWith(rig.db, "canary-orphan"), ["public.audit_events"]);
+      await purgeAfter(1);
+      assert.deepEqual(await tablesWith(rig.db, "canary-orphan"), []);
+      assert.ok(await verifies(world));
+    });
   });
 
   it("continues after any interruption, and a second run does nothing", async () => {
