@@ -49,14 +49,14 @@
  *
  * @module
  */
-export {
-  type AttributedProject,
-  type Attribution,
-  type AttributionFacts,
-  type AttributionRules,
-  type AttributionTier,
-  attributeCall,
-} from "./attribution/attribute-call.ts";
+export { attributeCall } from "./attribution/attribute-call.ts";
+export type {
+  AttributedProject,
+  Attribution,
+  AttributionFacts,
+  AttributionRules,
+  AttributionTier,
+} from "./attribution/choose-project.ts";
 export { type CallOutcome, type ClassifiedError, classifyError } from "./classify/classify-error.ts";
 export { type AnswerTexts, answerTexts } from "./estimate/answer-texts.ts";
 export {

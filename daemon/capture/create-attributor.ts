@@ -1,4 +1,5 @@
-import { type AttributionRules, attributeCall } from "../../core/metering/attribution/attribute-call.ts";
+import { attributeCall } from "../../core/metering/attribution/attribute-call.ts";
+import type { AttributionRules } from "../../core/metering/attribution/choose-project.ts";
 import { type GitState, toGitState } from "../../core/metering/attribution/git-state.ts";
 import { isInterpreter, readProgramName } from "../../core/metering/attribution/program-name.ts";
 import { readRunUser } from "../../core/metering/attribution/run-label.ts";

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { AttributionTier } from "../../core/metering/attribution/attribute-call.ts";
+import type { AttributionTier } from "../../core/metering/attribution/choose-project.ts";
 import {
   NEWEST_CALLS,
   type NewestCalls,

@@ -1,7 +1,7 @@
 import { systemClock } from "../../../adapters/clock/system-clock.ts";
 import { sha256Hex } from "../../../adapters/crypto/node-crypto.ts";
 import { createProjectFiles, isFolderGone } from "../../../adapters/files/project-files.ts";
-import { attributeCall } from "../../../core/metering/attribution/attribute-call.ts";
+import { chooseProject } from "../../../core/metering/attribution/choose-project.ts";
 import type { ProjectOrigin } from "../../../core/metering/attribution/project-origin.ts";
 import type { Config } from "../../../core/operations/config/config.ts";
 import { createNameCheck } from "../../../core/privacy/redaction/name-check.ts";
@@ -33,14 +33,15 @@ export async function createFolderProjects(
   const known = new Map<string | null, Promise<FolderProject>>();
   const look = async (cwd: string | null): Promise<FolderProject> => {
     const facts = { pid: 0, processName: null, commandLines: [], environmentProject: null };
-    const { project, tier, origin } = attributeCall(
+    const { project, tier, origin } = chooseProject(
       {
         headerProject: null,
         proxyUser: null,
         process: cwd === null ? null : { ...facts, cwd },
         folders: cwd === null ? null : await files.find(cwd),
       },
-      { ...config.attribution, isSecret },
+      config.attribution,
+      isSecret,
     );
     return { tier, project: origin === null ? project : ((await find(project, origin)) ?? project) };
   };

@@ -1,5 +1,8 @@
 import { randomBytes } from "node:crypto";
 import process from "node:process";
+import { createProjectFiles } from "../../../adapters/files/project-files.ts";
+import { chooseProject } from "../../../core/metering/attribution/choose-project.ts";
+import { DEFAULT_PROJECT } from "../../../core/metering/attribution/default-project.ts";
 import type { ProjectOrigin } from "../../../core/metering/attribution/project-origin.ts";
 import { formatRunUser } from "../../../core/metering/attribution/run-label.ts";
 import { normaliseSlug } from "../../../core/values/slug/normalise-slug.ts";
@@ -51,9 +54,6 @@ async function findFolderProject(
   autoClassifyUnknownProcesses: boolean,
   requestProject: RequestProject,
 ): Promise<string> {
-  const { attributeCall } = await import("../../../core/metering/attribution/attribute-call.ts");
-  const { DEFAULT_PROJECT } = await import("../../../core/metering/attribution/default-project.ts");
-  const { createProjectFiles } = await import("../../../adapters/files/project-files.ts");
   const cwd = findWorkingDirectory();
   const facts = {
     headerProject: null,
@@ -67,8 +67,9 @@ async function findFolderProject(
     },
     folders: cwd === null ? null : await createProjectFiles().find(cwd),
   };
-  const rules = { defaultProject: DEFAULT_PROJECT, autoClassifyUnknownProcesses, isSecret: () => false };
-  const { project: name, tier, origin } = attributeCall(facts, rules);
+  const rules = { defaultProject: DEFAULT_PROJECT, autoClassifyUnknownProcesses };
+  // The daemon checks the name when a call states it.
+  const { project: name, tier, origin } = chooseProject(facts, rules, () => false);
   if (tier === "default_project") return "";
   return origin === null ? name : ((await requestProject({ name, origin })) ?? name);
 }

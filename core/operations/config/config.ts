@@ -2,7 +2,7 @@ import type { Budget } from "../../budgets/budget.ts";
 import type { OtlpEndpoint } from "../../delivery/otlp/otlp-message.ts";
 import type { UploadFrom } from "../../delivery/uploader/upload-from.ts";
 import type { Webhook } from "../../delivery/webhook/webhook.ts";
-import type { AttributionRules } from "../../metering/attribution/attribute-call.ts";
+import type { AttributionRules } from "../../metering/attribution/choose-project.ts";
 import type { ExtraHost } from "../../metering/usage/registry.ts";
 import type { RateRow } from "../../pricing/rates.ts";
 import type { PromptHashKind } from "../../privacy/policy/prompt-hash.ts";

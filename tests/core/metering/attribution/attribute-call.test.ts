@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { attributeCall } from "../../../../core/metering/attribution/attribute-call.ts";
 import {
   ATTRIBUTION_TIERS,
   type AttributionFacts,
   type AttributionRules,
-  attributeCall,
-} from "../../../../core/metering/attribution/attribute-call.ts";
+} from "../../../../core/metering/attribution/choose-project.ts";
 import { formatRunUser } from "../../../../core/metering/attribution/run-label.ts";
 import { normaliseSlug } from "../../../../core/values/slug/normalise-slug.ts";
 
