@@ -11,7 +11,7 @@ if (await isNodeNewEnough("meter", import.meta.url)) {
   const words = process.argv.slice(2);
   // Each of these is a program of its own, because it is run often: Node loads it in half the time.
   const isOwnProgram =
-    words[0] === "report" || words[0] === "status" || (words[0] === "statusline" && words.length === 1);
+    ["report", "run", "status"].includes(words[0]) || (words[0] === "statusline" && words.length === 1);
   const source = new URL(
     isOwnProgram ? `commands/${words[0]}/run-${words[0]}.ts` : "main.ts",
     import.meta.url,

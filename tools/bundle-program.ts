@@ -38,7 +38,7 @@ export async function bundleProgram(bundle: ProgramBundle): Promise<void> {
 const WIDE = /[^\0-\xff]/;
 
 /** The commands that are run often. `cli/bin.js` loads each of them from a single file. */
-const OFTEN_RUN_COMMANDS = ["report", "status", "statusline"];
+const OFTEN_RUN_COMMANDS = ["report", "run", "status", "statusline"];
 
 /** Bundles each command that is run often into a single file. `toEntry` returns the module that runs the command. */
 export async function bundleOftenRunCommands(

@@ -7,6 +7,7 @@ import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { commandsFor } from "../../cli/commands/commands-for.ts";
 import { main as runReport } from "../../cli/commands/report/run-report.ts";
+import { main as runRun } from "../../cli/commands/run/run-run.ts";
 import { main as runStatus } from "../../cli/commands/status/run-status.ts";
 import { stateFile, tokenFile } from "../../cli/daemon/daemon-process.ts";
 import { onNodeOnly, runProgram, sourceWords } from "../end-to-end/meter-process.rig.ts";
@@ -27,7 +28,8 @@ async function loadsOf(words: readonly string[]): Promise<string[]> {
     const { stderr } = await runProgram([node, "--import", listLoads, ...program, ...words], {
       env: { METER_HOME: home },
     });
-    return JSON.parse(stderr);
+    // The command may print an error first.
+    return JSON.parse(stderr.slice(stderr.indexOf('["')));
   } finally {
     remove();
   }
@@ -48,8 +50,8 @@ describe("commandsFor()", () => {
   });
 });
 
-describe("the own programs of report and status", () => {
-  const programs = { report: runReport, status: runStatus };
+describe("the own programs of report, run and status", () => {
+  const programs = { report: runReport, run: runRun, status: runStatus };
 
   for (const [word, run] of Object.entries(programs)) {
     it(`${word} runs as main() does: its help, its work and its mistakes`, async () => {
@@ -129,6 +131,23 @@ describe("what a command loads", { skip: onNodeOnly }, () => {
     assert.ok(
       loads.some((each) => each.endsWith("NativeModule http")),
       "the daemon is asked over HTTP",
+    );
+  });
+
+  it("meter run loads its own command, no redaction rules, no registry of providers and no database", async () => {
+    const loads = await loadsOf(["run", "--", "true"]);
+    assert.deepEqual(ofProject(loads, "cli/commands/").sort(), [
+      `${here}/cli/commands/run/client-variables.ts`,
+      `${here}/cli/commands/run/run-command.ts`,
+      `${here}/cli/commands/run/run-login.ts`,
+      `${here}/cli/commands/run/run-metered.ts`,
+      `${here}/cli/commands/run/run-run.ts`,
+    ]);
+    const heavy =
+      /redaction\/(gitleaks-shapes|redact)|usage\/registry|\/(kysely|hono|tslog|undici|string-width)\/|deps\/undici|node:sqlite/;
+    assert.deepEqual(
+      loads.filter((each) => heavy.test(each)),
+      [],
     );
   });
 });
