@@ -135,11 +135,27 @@ function listLetThrough(daemon: RunningDaemon): string[] {
   return [[describeLetThroughTotal(calls, early), ...reasons].join(" ")];
 }
 
-function describeExport(status: OtlpStatus | undefined): string[] {
-  if (status === undefined || status.consecutiveFailures === 0) return [];
-  const attempts = formatQuantity(status.consecutiveFailures, "attempt");
+/** Says that the export fails, and what the collector refused. */
+export function describeExport(status: OtlpStatus | undefined): string[] {
+  if (status === undefined) return [];
+  const { host, consecutiveFailures, lastError, refused, lastRefusal } = status;
+  const attempts = formatQuantity(consecutiveFailures, "attempt");
+  const parts = [
+    ...(refused.traces > 0 ? [formatQuantity(refused.traces, "span")] : []),
+    ...(refused.logs > 0 ? [formatQuantity(refused.logs, "log record")] : []),
+    ...(refused.metrics > 0 ? [formatQuantity(refused.metrics, "data point")] : []),
+  ];
   return [
-    `The export of telemetry to ${status.host} failed (${attempts}, last: ${status.lastError}). What it missed is sent once it works.`,
+    ...(consecutiveFailures > 0
+      ? [
+          `The export of telemetry to ${host} failed (${attempts}, last: ${lastError}). What it missed is sent once it works.`,
+        ]
+      : []),
+    ...(parts.length > 0
+      ? [
+          `The collector at ${host} refused ${parts.join(", ")} since the daemon started (last: ${lastRefusal}). They are not sent again.`,
+        ]
+      : []),
   ];
 }
 

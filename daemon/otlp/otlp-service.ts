@@ -2,12 +2,22 @@ import { describeCall, type OtlpCall } from "../../core/delivery/otlp/otlp-call.
 import {
   createOtlpRequest,
   isRejected,
+  OTLP_SIGNALS,
   type OtlpEncoder,
   type OtlpSignal,
+  readRejectedCount,
 } from "../../core/delivery/otlp/otlp-message.ts";
-import { addCall, createOtlpMetrics, type OtlpMetrics } from "../../core/delivery/otlp/otlp-metrics.ts";
+import {
+  addCall,
+  countPoints,
+  createOtlpMetrics,
+  type OtlpMetrics,
+} from "../../core/delivery/otlp/otlp-metrics.ts";
+import { describeResult, isTooLarge } from "../../core/delivery/retry/cloud-result.ts";
+import { growMessage, halveMessage } from "../../core/delivery/retry/message-size.ts";
 import { afterAttempt, type WebhookProgress } from "../../core/delivery/webhook/webhook-progress.ts";
 import type { ConfiguredOtlp } from "../../core/operations/config/config.ts";
+import type { CloudClientResult } from "../../core/ports/cloud-client.ts";
 import { hashText } from "../../core/values/hash-text.ts";
 import { errorMessage } from "../../core/values/text/describe-error.ts";
 import {
@@ -36,6 +46,9 @@ export interface OtlpStatus {
   readonly host: string;
   readonly consecutiveFailures: number;
   readonly lastError: string | null;
+  /** What the collector refused since this start. It is not sent again; the next metrics have the sums of those refused. */
+  readonly refused: Readonly<Record<OtlpSignal, number>>;
+  readonly lastRefusal: string | null;
 }
 
 /** The ports of the service. */
@@ -50,11 +63,16 @@ const MAX_RECORDS = 200;
 /** How often a missing package is looked for, in milliseconds. */
 const ENCODER_RETRY_MS = 300_000;
 
-/** The batch that is sent next. A signal that was delivered is not sent again with the others. */
+/** The pause between a message that was too large and a smaller one, in milliseconds. */
+const SPLIT_PAUSE_MS = 100;
+
+/** The batch that is sent next. What was delivered of it is not sent again with the rest. */
 interface Batch {
   /** Its last record. The batch is another one if that was deleted. */
   readonly last: OutgoingRecords["last"];
   readonly waiting: OtlpSignal[];
+  /** The calls whose first waiting signal was delivered or refused, by trace id. */
+  readonly settled: Set<string>;
 }
 
 interface State {
@@ -70,7 +88,14 @@ interface State {
   batch: Batch | null;
   /** The calls that were read last. They are in the metrics. */
   counted: ReadonlySet<string>;
+  /** The most calls of one message that the collector can be expected to accept. */
+  readonly maxCalls: Record<OtlpSignal, number>;
+  readonly refused: Record<OtlpSignal, number>;
+  lastRefusal: string | null;
 }
+
+const bySignal = (value: number) =>
+  Object.fromEntries(OTLP_SIGNALS.map((signal) => [signal, value])) as Record<OtlpSignal, number>;
 
 /** Creates the service. */
 export function createOtlpService(ports: OtlpPorts, otlp: ConfiguredOtlp): OtlpService {
@@ -79,6 +104,7 @@ export function createOtlpService(ports: OtlpPorts, otlp: ConfiguredOtlp): OtlpS
     key: `otlp_${hashText(otlp.endpoint, ports.sha256).slice(0, 16)}`,
     metrics: createOtlpMetrics(ports.clock.now()),
     ...{ encoder: null, progress: null, batch: null, counted: new Set<string>() },
+    ...{ maxCalls: bySignal(MAX_RECORDS), refused: bySignal(0), lastRefusal: null },
   };
   const { start, stop } = createDeliveryLoop(ports, "otlp", (stopping) => sendNext(state, stopping));
   return {
@@ -86,7 +112,8 @@ export function createOtlpService(ports: OtlpPorts, otlp: ConfiguredOtlp): OtlpS
     stop,
     status() {
       const { consecutiveFailures, lastError } = state.progress ?? NO_PROGRESS;
-      return { host: state.host, consecutiveFailures, lastError };
+      const { host, refused, lastRefusal } = state;
+      return { host, consecutiveFailures, lastError, refused: { ...refused }, lastRefusal };
     },
   };
 }
@@ -104,7 +131,8 @@ async function sendNext(state: State, stopping: DeliveryStop): Promise<number> {
     return POLL_MS;
   }
   const { records, last } = found;
-  if (state.batch?.last.requestId !== last.requestId) state.batch = { last, waiting: [...otlp.signals] };
+  if (state.batch?.last.requestId !== last.requestId)
+    state.batch = { last, waiting: [...otlp.signals], settled: new Set() };
   const calls = records.map(describeCall);
   if (calls.length === 0) return finishBatch(state, progress, last.seq, 1);
   for (const call of calls) if (!state.counted.has(call.traceId)) addCall(state.metrics, call);
@@ -139,33 +167,87 @@ interface Attempt {
 }
 
 /** Sends the signals of a batch that wait. Returns how long to wait before the next attempt; 0 after a delivery. */
-async function sendBatch(
-  state: State,
-  { progress: loaded, batch, calls, encoder }: Attempt,
-  stopping: DeliveryStop,
-): Promise<number> {
-  const { ports, otlp, host } = state;
+async function sendBatch(state: State, attempt: Attempt, stopping: DeliveryStop): Promise<number> {
+  const { ports, otlp } = state;
+  const { batch, encoder, progress } = attempt;
   for (let signal = batch.waiting[0]; signal !== undefined; signal = batch.waiting[0]) {
+    const calls = takeMessage(state, attempt, signal);
+    if (calls.length === 0) {
+      batch.waiting.shift();
+      batch.settled.clear();
+      continue;
+    }
     const body = encoder.encode(signal, calls, state.metrics, ports.clock.now());
     const request = createOtlpRequest(otlp, signal, body);
     const result = await ports.client.send({ ...request, cancelled: stopping.stopped });
     if (stopping.isStopped) return POLL_MS;
-    const isRefused = isRejected(result);
-    const before = state.progress ?? loaded;
-    const { progress, delayMs } = afterAttempt(before, {}, isRefused ? ACCEPTED : result, {
-      now: ports.clock.now(),
-      random: ports.random(),
-    });
-    if (delayMs > 0) return fail(state, loaded, progress, delayMs);
-    if (isRefused) {
-      const status = result.kind === "http" ? result.status : 0;
-      ports.log.warn("otlp.rejected", { host, signal, http_status: status, records: calls.length });
-    }
-    if (before.consecutiveFailures > 0) ports.log.info("otlp.recovered", { host });
-    state.progress = progress;
-    batch.waiting.shift();
+    const delayMs = applyResult(state, attempt, { signal, calls }, result);
+    if (delayMs > 0) return delayMs;
+    for (const { traceId } of calls) batch.settled.add(traceId);
   }
-  return finishBatch(state, loaded, batch.last.seq, 0);
+  return finishBatch(state, progress, batch.last.seq, 0);
+}
+
+/**
+ * Returns the calls of the next message of a signal; none if all are settled. Metrics are sums, so one message has those of all calls.
+ */
+function takeMessage(
+  { maxCalls }: State,
+  { batch, calls }: Attempt,
+  signal: OtlpSignal,
+): readonly OtlpCall[] {
+  const waiting = calls.filter(({ traceId }) => !batch.settled.has(traceId));
+  return signal === "metrics" ? waiting : waiting.slice(0, maxCalls[signal]);
+}
+
+interface Message {
+  readonly signal: OtlpSignal;
+  readonly calls: readonly OtlpCall[];
+}
+
+/** Applies the result of a message. Returns how long to wait before the next attempt; 0 if the message is settled. */
+function applyResult(
+  state: State,
+  { progress: loaded }: Attempt,
+  message: Message,
+  result: CloudClientResult,
+): number {
+  const { ports, host, maxCalls } = state;
+  const { signal, calls } = message;
+  if (isTooLarge(result) && signal !== "metrics" && calls.length > 1) {
+    maxCalls[signal] = halveMessage(calls.length);
+    return SPLIT_PAUSE_MS;
+  }
+  const isRefused = isRejected(result);
+  const before = state.progress ?? loaded;
+  const { progress, delayMs } = afterAttempt(before, {}, isRefused ? ACCEPTED : result, {
+    now: ports.clock.now(),
+    random: ports.random(),
+  });
+  if (delayMs > 0) return fail(state, loaded, progress, delayMs);
+  noteRefused(state, message, result, isRefused);
+  if (!isRefused && calls.length === maxCalls[signal])
+    maxCalls[signal] = growMessage(maxCalls[signal], MAX_RECORDS);
+  if (before.consecutiveFailures > 0) ports.log.info("otlp.recovered", { host });
+  state.progress = progress;
+  return 0;
+}
+
+/** Counts and logs what the collector refused, the whole message or a part of it. */
+function noteRefused(
+  state: State,
+  { signal, calls }: Message,
+  result: CloudClientResult,
+  isWhole: boolean,
+): void {
+  if (result.kind !== "http") return;
+  const all = signal === "metrics" ? countPoints(state.metrics) : calls.length;
+  const refused = isWhole ? all : readRejectedCount(signal, result.body);
+  if (refused === 0) return;
+  state.refused[signal] += refused;
+  state.lastRefusal = isWhole ? describeResult(result) : "partial success";
+  const { host } = state;
+  state.ports.log.warn("otlp.rejected", { host, signal, http_status: result.status, records: refused });
 }
 
 /** The result of a delivery. A message that the collector can't read gets it too, because it is not sent again. */

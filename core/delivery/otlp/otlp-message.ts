@@ -1,4 +1,5 @@
 import type { CloudRequest } from "../../ports/cloud-client.ts";
+import { readJson } from "../../wire/read-json.ts";
 import type { CloudResult } from "../retry/cloud-result.ts";
 import type { OtlpCall } from "./otlp-call.ts";
 import type { OtlpMetrics } from "./otlp-metrics.ts";
@@ -42,10 +43,30 @@ export function createOtlpRequest(
 
 /**
  * Whether a response means that sending the same message again is useless: the collector can't read it, or it is too large.
- * Source: OTLP 1.x, "Bad Data". Other errors may come from the configuration, so the message waits.
+ * Source: OTLP 1.x, "Bad Data" and "OTLP/HTTP Request". Decision: the specification says the same of all errors but 429, 502, 503
+ * and 504. Others, such as 401 and 404, come from the configuration, and the calls are stored, so they wait until it is right.
  */
 export const isRejected = (result: CloudResult): boolean =>
   result.kind === "http" && (result.status === 400 || result.status === 413 || result.status === 422);
+
+const REJECTED_COUNTS = {
+  traces: "rejectedSpans",
+  logs: "rejectedLogRecords",
+  metrics: "rejectedDataPoints",
+} as const satisfies Record<OtlpSignal, string>;
+
+/**
+ * Returns how many spans, log records or data points the collector refused of a message that it accepted. They must not be sent
+ * again. Source: OTLP 1.x, "Partial Success". 0 if the response does not say so.
+ */
+export function readRejectedCount(signal: OtlpSignal, body: Uint8Array): number {
+  const read = readJson(body);
+  if (!read.ok) return 0;
+  const { partialSuccess } = (read.value ?? {}) as { partialSuccess?: Record<string, unknown> | null };
+  // OTLP writes integers of 64 bits as decimal texts, and reads numbers too.
+  const count = Number(partialSuccess?.[REJECTED_COUNTS[signal]] ?? 0);
+  return Number.isSafeInteger(count) && count > 0 ? count : 0;
+}
 
 /** Header names that the client sets itself. */
 const OWN_HEADERS = ["content-type", "content-length", "host", "connection", "transfer-encoding"];

@@ -130,5 +130,9 @@ export function listMetrics({ metrics }: OtlpMetrics): OtlpMetric[] {
   return [...metrics.values()].map(({ instrument, points }) => ({ ...instrument, points }));
 }
 
+/** Returns how many points all metrics have. */
+export const countPoints = ({ metrics }: OtlpMetrics): number =>
+  [...metrics.values()].reduce((sum, { points }) => sum + points.size, 0);
+
 const pick = (attributes: OtlpAttributes, names: readonly string[]): OtlpAttributes =>
   Object.fromEntries(names.flatMap((name) => (name in attributes ? [[name, attributes[name]!]] : [])));

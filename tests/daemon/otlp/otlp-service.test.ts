@@ -38,6 +38,7 @@ function setUp(store: Store, given: Partial<OtlpPorts> = {}, config = otlp) {
   const clock = createManualClock(noon);
   const sent: (CloudRequest & { json: Body })[] = [];
   const results: CloudClientResult[] = [];
+  let answerTo = (_request: CloudRequest & { json: Body }) => answer(200);
   const logged: [string, unknown][] = [];
   const note = (event: string, fields: unknown) => void logged.push([event, fields]);
   const service = createOtlpService(
@@ -45,8 +46,9 @@ function setUp(store: Store, given: Partial<OtlpPorts> = {}, config = otlp) {
       ...{ store, clock, sha256, random: () => 1 },
       client: {
         async send(request) {
-          sent.push({ ...request, json: JSON.parse(request.body ?? "") });
-          return results.shift() ?? answer(200);
+          const received = { ...request, json: JSON.parse(request.body ?? "") as Body };
+          sent.push(received);
+          return results.shift() ?? answerTo(received);
         },
         close: async () => {},
       },
@@ -60,6 +62,7 @@ function setUp(store: Store, given: Partial<OtlpPorts> = {}, config = otlp) {
   );
   return {
     ...{ service, sent, results, logged },
+    answerWith: (given: typeof answerTo) => void (answerTo = given),
     paths: () => sent.map(({ url }) => url.slice(url.lastIndexOf("/") + 1)),
     async advance(ms: number) {
       clock.advance(ms);
@@ -69,6 +72,12 @@ function setUp(store: Store, given: Partial<OtlpPorts> = {}, config = otlp) {
 }
 
 const spansOf = ({ json }: { json: Body }) => json.resourceSpans[0]!.scopeSpans[0]!.spans;
+/** The signal of a request, and how many calls it has. */
+const sizeOf = (request: CloudRequest & { json: Body }): [signal: string, size: number] => {
+  const signal = request.url.slice(request.url.lastIndexOf("/") + 1);
+  const records = request.json.resourceLogs?.[0]?.scopeLogs[0]?.logRecords;
+  return [signal, signal === "traces" ? spansOf(request).length : (records?.length ?? 1)];
+};
 const hexOf = ({ requestId }: { requestId: string }) => requestId.replaceAll("-", "");
 const sumOf = ({ json }: { json: Body }, name: string) => {
   const metric = json.resourceMetrics[0]!.scopeMetrics[0]!.metrics.find((each) => each.name === name);
@@ -221,6 +230,114 @@ describe("createOtlpService()", () => {
       await advance(1_000);
       assert.deepEqual(paths(), ["traces", "traces"]);
       assert.equal(logged[0]?.[0], "otlp.rejected");
+      await service.stop();
+    }));
+
+  it("halves a message that is too large until it fits, and delivers each call once", () =>
+    withStore(async (store) => {
+      const { service, sent, answerWith, advance } = setUp(store);
+      const sizes: string[] = [];
+      answerWith((request) => {
+        const [signal, size] = sizeOf(request);
+        const isTooLarge = signal !== "metrics" && size > 60;
+        sizes.push(`${signal} ${size}${isTooLarge ? " too large" : ""}`);
+        return answer(isTooLarge ? 413 : 200);
+      });
+      service.start();
+      await advance(0);
+      const records = Array.from({ length: 200 }, () => sampleRecord());
+      store.records.insert(records);
+      for (let round = 0; round < 12; round++) await advance(1_000);
+      assert.deepEqual(
+        sizes.filter((each) => each.startsWith("traces")),
+        ["200 too large", "100 too large", "50", "55", "60", "35"].map((each) => `traces ${each}`),
+      );
+      const delivered = sent.filter((each) => sizeOf(each)[0] === "traces" && sizeOf(each)[1] <= 60);
+      assert.deepEqual(
+        delivered.flatMap(spansOf).map(({ traceId }) => traceId),
+        records.map(hexOf),
+      );
+      assert.deepEqual(
+        sizes.filter((each) => each.startsWith("metrics")),
+        ["metrics 1"],
+      );
+      const { refused, consecutiveFailures } = service.status();
+      assert.deepEqual([refused, consecutiveFailures], [{ traces: 0, logs: 0, metrics: 0 }, 0]);
+      await service.stop();
+    }));
+
+  it("drops only a call that is too large alone, and counts it", () =>
+    withStore(async (store) => {
+      const { service, sent, answerWith, logged, advance } = setUp(
+        store,
+        {},
+        { ...otlp, signals: ["traces"] },
+      );
+      const records = Array.from({ length: 7 }, () => sampleRecord());
+      const large = hexOf(records[4]!);
+      answerWith((request) => answer(request.body?.includes(large) ? 413 : 200));
+      service.start();
+      await advance(0);
+      store.records.insert(records);
+      for (let round = 0; round < 12; round++) await advance(1_000);
+      const delivered = sent.filter(({ body }) => !body?.includes(large)).flatMap(spansOf);
+      assert.deepEqual(
+        delivered.map(({ traceId }) => traceId),
+        records.map(hexOf).filter((each) => each !== large),
+      );
+      assert.deepEqual(logged, [
+        ["otlp.rejected", { host: "otel.test", signal: "traces", http_status: 413, records: 1 }],
+      ]);
+      const { refused, lastRefusal } = service.status();
+      assert.deepEqual([refused.traces, lastRefusal], [1, "HTTP 413"]);
+      await service.stop();
+    }));
+
+  it("continues within a batch after an error, and does not send again what was delivered of it", () =>
+    withStore(async (store) => {
+      const { service, sent, results, advance } = setUp(store, {}, { ...otlp, signals: ["traces"] });
+      service.start();
+      await advance(0);
+      const records = Array.from({ length: 4 }, () => sampleRecord());
+      store.records.insert(records);
+      results.push(answer(413), answer(200), answer(503));
+      await advance(1_000);
+      await advance(1_000);
+      store.deletion.deleteRequests([records[2]!.requestId]);
+      await advance(60_000);
+      assert.deepEqual(
+        sent.map((each) => spansOf(each).length),
+        [4, 2, 2, 1],
+      );
+      assert.deepEqual(spansOf(sent[3]!)[0]!.traceId, hexOf(records[3]!));
+      await service.stop();
+    }));
+
+  it("counts what the collector refused of a message that it accepted, and does not send it again", () =>
+    withStore(async (store) => {
+      const { service, sent, results, logged, advance } = setUp(store);
+      service.start();
+      await advance(0);
+      store.records.insert([sampleRecord(), sampleRecord()]);
+      const partly = (partialSuccess: object) => ({
+        ...answer(200),
+        body: new TextEncoder().encode(JSON.stringify({ partialSuccess })),
+      });
+      results.push(
+        partly({ rejectedSpans: "1", errorMessage: "too old" }),
+        partly({ rejectedLogRecords: 2 }),
+        partly({ rejectedDataPoints: "0", errorMessage: "a warning" }),
+      );
+      await advance(1_000);
+      await advance(60_000);
+      assert.equal(sent.length, 3);
+      const { refused, lastRefusal, consecutiveFailures } = service.status();
+      assert.deepEqual(refused, { traces: 1, logs: 2, metrics: 0 });
+      assert.deepEqual([lastRefusal, consecutiveFailures], ["partial success", 0]);
+      assert.deepEqual(
+        logged.map(([name]) => name),
+        ["otlp.rejected", "otlp.rejected"],
+      );
       await service.stop();
     }));
 

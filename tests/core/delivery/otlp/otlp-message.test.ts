@@ -5,6 +5,7 @@ import {
   isOtlpHeader,
   isRejected,
   OTLP_SIGNALS,
+  readRejectedCount,
 } from "../../../../core/delivery/otlp/otlp-message.ts";
 
 describe("createOtlpRequest()", () => {
@@ -37,6 +38,25 @@ describe("isRejected()", () => {
     assert.deepEqual([200, 401, 403, 404, 408, 429, 500, 503].filter(http), []);
     assert.equal(isRejected({ kind: "transport", reason: "timeout" }), false);
   });
+});
+
+describe("readRejectedCount()", () => {
+  const count = (text: string) =>
+    OTLP_SIGNALS.map((signal) => readRejectedCount(signal, new TextEncoder().encode(text)));
+  const cases: readonly [body: string, counts: readonly number[]][] = [
+    ['{"partialSuccess":{"rejectedSpans":"3","errorMessage":"too old"}}', [3, 0, 0]],
+    ['{"partialSuccess":{"rejectedLogRecords":2}}', [0, 2, 0]],
+    ['{"partialSuccess":{"rejectedDataPoints":"7"}}', [0, 0, 7]],
+    ['{"partialSuccess":{"rejectedSpans":"0","errorMessage":"a warning"}}', [0, 0, 0]],
+    ['{"partialSuccess":{"rejectedSpans":-1}}', [0, 0, 0]],
+    ['{"partialSuccess":{"rejectedSpans":"many"}}', [0, 0, 0]],
+    ...["{}", '{"partialSuccess":null}', "null", "7", "[]", "", "\n\u0000"].map(
+      (body) => [body, [0, 0, 0]] as const,
+    ),
+  ];
+  for (const [body, counts] of cases)
+    it(`reads ${counts.join(", ")} from ${JSON.stringify(body)}`, () =>
+      assert.deepEqual(count(body), counts));
 });
 
 describe("isOtlpHeader()", () => {

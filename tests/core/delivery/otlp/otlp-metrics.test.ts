@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { describeCall } from "../../../../core/delivery/otlp/otlp-call.ts";
-import { addCall, createOtlpMetrics, listMetrics } from "../../../../core/delivery/otlp/otlp-metrics.ts";
+import {
+  addCall,
+  countPoints,
+  createOtlpMetrics,
+  listMetrics,
+} from "../../../../core/delivery/otlp/otlp-metrics.ts";
 import { toOutgoingRecord } from "../../../../core/privacy/policy/outgoing-record.ts";
 import type { UploadPreset } from "../../../../core/privacy/policy/upload-policy.ts";
 import type { RequestRecord } from "../../../../core/values/record.ts";
@@ -91,6 +96,11 @@ describe("addCall()", () => {
     assert.equal(duration.points.size, 2_000);
     const [first] = duration.points.values();
     assert.deepEqual([first?.count, first?.sum, first?.buckets.indexOf(1)], [1, 0.64, 6]);
+    const sizes = listMetrics(metrics).map(({ points }) => points.size);
+    assert.equal(
+      countPoints(metrics),
+      sizes.reduce((sum, size) => sum + size, 0),
+    );
     const overflow = duration.points.get("overflow");
     assert.deepEqual([overflow?.count, overflow?.attributes], [101, { "otel.metric.overflow": true }]);
   });

@@ -13,7 +13,8 @@ import {
   retryDelay,
   TIMER_CAP_MS,
 } from "../../../../core/delivery/retry/backoff-delay.ts";
-import { describeResult, retryAfterOf } from "../../../../core/delivery/retry/cloud-result.ts";
+import { describeResult, isTooLarge, retryAfterOf } from "../../../../core/delivery/retry/cloud-result.ts";
+import { growMessage, halveMessage } from "../../../../core/delivery/retry/message-size.ts";
 import { parseRetryAfter, RETRY_AFTER_CAP_MS } from "../../../../core/delivery/retry/retry-after.ts";
 
 const now = Date.UTC(1994, 10, 6, 8, 49, 0);
@@ -214,6 +215,26 @@ describe("describeResult()", () => {
     const refused = { kind: "http", status: 422, retryAfterMs: null, code: "invalid_batch" } as const;
     assert.equal(describeResult(refused), "HTTP 422 invalid_batch");
     assert.equal(describeResult({ kind: "transport", reason: "dns_failure" }), "no answer: dns_failure");
+  });
+});
+
+describe("isTooLarge()", () => {
+  it("is true for 413 alone", () => {
+    const http = (status: number) => isTooLarge({ kind: "http", status, retryAfterMs: null });
+    assert.deepEqual([200, 400, 413, 414, 422, 500].map(http), [false, false, true, false, false, false]);
+    assert.equal(isTooLarge({ kind: "transport", reason: "timeout" }), false);
+  });
+});
+
+describe("halveMessage() and growMessage()", () => {
+  it("reach one record in 8 steps, and 200 again in 40", () => {
+    const halved = [200];
+    while (halved.at(-1)! > 1) halved.push(halveMessage(halved.at(-1)!));
+    assert.deepEqual(halved, [200, 100, 50, 25, 12, 6, 3, 1]);
+    assert.equal(halveMessage(1), 1);
+    let [limit, steps] = [1, 0];
+    for (; limit < 200; steps++) limit = growMessage(limit, 200);
+    assert.deepEqual([limit, steps, growMessage(1, 3)], [200, 40, 2]);
   });
 });
 
