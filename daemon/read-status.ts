@@ -159,7 +159,10 @@ export function describeExport(status: OtlpStatus | undefined): string[] {
   ];
 }
 
-function describeFailure({ host, consecutiveFailures, lastError }: WebhookStatus): string {
+/** Says that a webhook fails, or wants no more messages. */
+export function describeFailure({ host, consecutiveFailures, lastError, isGone }: WebhookStatus): string {
+  if (isGone)
+    return `The webhook at ${host} answered 410 (Gone), so nothing more is sent to it. Remove it from config.toml, or try it again: meter stop && meter start`;
   const attempts = formatQuantity(consecutiveFailures, "attempt");
   return `The webhook at ${host} failed (${attempts}, last: ${lastError}). What it missed is sent once it answers. Try it: meter webhook test`;
 }

@@ -89,6 +89,7 @@ export const LOG_EVENTS = {
     retry_in_ms: "count",
   },
   "webhook.recovered": { host: "word" },
+  "webhook.gone": { host: "word" },
 
   "otlp.failed": {
     host: "word",

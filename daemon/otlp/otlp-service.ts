@@ -28,6 +28,7 @@ import {
   NO_PROGRESS,
   type OutgoingRecords,
   POLL_MS,
+  SPLIT_PAUSE_MS,
   saveProgress,
 } from "../webhooks/record-delivery.ts";
 import type { WebhookPorts } from "../webhooks/webhook-ports.ts";
@@ -62,9 +63,6 @@ const MAX_RECORDS = 200;
 
 /** How often a missing package is looked for, in milliseconds. */
 const ENCODER_RETRY_MS = 300_000;
-
-/** The pause between a message that was too large and a smaller one, in milliseconds. */
-const SPLIT_PAUSE_MS = 100;
 
 /** The batch that is sent next. What was delivered of it is not sent again with the rest. */
 interface Batch {

@@ -9,6 +9,9 @@ import type { WebhookPorts } from "./webhook-ports.ts";
 /** How often a loop looks for something to send, in milliseconds. */
 export const POLL_MS = 1_000;
 
+/** The pause between a message that was too large and a smaller one, in milliseconds. */
+export const SPLIT_PAUSE_MS = 100;
+
 /** The progress before anything was sent. */
 export const NO_PROGRESS: WebhookProgress = {
   recordSeq: 0,

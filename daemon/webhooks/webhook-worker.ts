@@ -1,6 +1,9 @@
+import { isTooLarge } from "../../core/delivery/retry/cloud-result.ts";
+import { growMessage, halveMessage } from "../../core/delivery/retry/message-size.ts";
 import { createWebhookRequest } from "../../core/delivery/webhook/webhook.ts";
 import {
   afterAttempt,
+  isGone,
   type WebhookProgress,
   type WebhookStep,
 } from "../../core/delivery/webhook/webhook-progress.ts";
@@ -15,6 +18,7 @@ import {
   loadProgress,
   NO_PROGRESS,
   POLL_MS,
+  SPLIT_PAUSE_MS,
   saveProgress,
 } from "./record-delivery.ts";
 import type { WebhookPorts } from "./webhook-ports.ts";
@@ -33,6 +37,8 @@ export interface WebhookStatus {
   readonly consecutiveFailures: number;
   readonly lastError: string | null;
   readonly lastDeliveredAt: Millis | null;
+  /** Whether it answered 410. Nothing more is sent to it until the daemon starts again. */
+  readonly isGone: boolean;
 }
 
 /** How many records one message has at most. */
@@ -45,6 +51,8 @@ interface Pending {
   readonly id: string;
   readonly at: Millis;
   readonly step: WebhookStep;
+  /** How many records it has. */
+  readonly records: number;
 }
 
 interface State {
@@ -57,6 +65,9 @@ interface State {
   progress: WebhookProgress | null;
   /** The message with records that failed. It is sent again, with those of its records that may still be sent. */
   failed: Pick<Pending, "id" | "at" | "step"> | null;
+  /** The most records of one message that the receiver can be expected to accept. */
+  maxRecords: number;
+  isGone: boolean;
 }
 
 export function createWebhookWorker(
@@ -72,6 +83,8 @@ export function createWebhookWorker(
     key: `webhook_${hashText(webhook.url, ports.sha256).slice(0, 16)}`,
     progress: null,
     failed: null,
+    maxRecords: MAX_RECORDS,
+    isGone: false,
   };
   const { start, stop } = createDeliveryLoop(ports, "webhooks", (stopping) => sendNext(state, stopping));
   return {
@@ -79,7 +92,8 @@ export function createWebhookWorker(
     stop,
     status() {
       const { consecutiveFailures, lastError, lastDeliveredAt } = state.progress ?? NO_PROGRESS;
-      return { host: state.host, consecutiveFailures, lastError, lastDeliveredAt };
+      const { host, isGone } = state;
+      return { host, consecutiveFailures, lastError, lastDeliveredAt, isGone };
     },
   };
 }
@@ -87,13 +101,14 @@ export function createWebhookWorker(
 /** Sends the next message, if one waits. Returns when to look again. */
 async function sendNext(state: State, stopping: DeliveryStop): Promise<number> {
   const { ports, key, queue, webhook, failed } = state;
+  if (state.isGone) return POLL_MS;
   const progress = loadProgress(ports, key, state.progress, queue.last());
   state.progress = progress;
   const event = failed === null ? findEvent(state, progress) : null;
   if (event !== null) return await sendOne(state, progress, event, stopping);
   if (!webhook.events.includes("record.stored")) return POLL_MS;
   const throughSeq = failed?.step.recordSeq ?? null;
-  const found = findOutgoing(ports, webhook.preset, progress, MAX_RECORDS, throughSeq);
+  const found = findOutgoing(ports, webhook.preset, progress, state.maxRecords, throughSeq);
   state.failed = null;
   if (found === null) return POLL_MS;
   const { records, last } = found;
@@ -104,14 +119,15 @@ async function sendNext(state: State, stopping: DeliveryStop): Promise<number> {
   }
   const id = last.requestId;
   const at = failed?.id === id ? failed.at : ports.clock.now();
-  return await sendOne(state, progress, { type: "record.stored", data: { records }, id, at, step }, stopping);
+  const pending = { type: "record.stored", data: { records }, id, at, step, records: records.length };
+  return await sendOne(state, progress, pending, stopping);
 }
 
 function findEvent({ queue, webhook, key }: State, { eventNumber }: WebhookProgress): Pending | null {
   const event = queue.next(eventNumber, webhook.events);
   if (event === null) return null;
   const { type, data, number, at } = event;
-  return { type, data, at, id: `${key}_${at}_${number}`, step: { eventNumber: number } };
+  return { type, data, at, id: `${key}_${at}_${number}`, step: { eventNumber: number }, records: 0 };
 }
 
 /** Sends a message and stores the progress. Returns how long to wait before the next attempt; 0 after a delivery. */
@@ -125,14 +141,22 @@ async function sendOne(
   const request = createWebhookRequest(webhook, pending, ports.clock.now(), ports.sha256);
   const result = await ports.client.send({ ...request, cancelled: stopping.stopped });
   if (stopping.isStopped) return POLL_MS;
+  const { id, at, step, records } = pending;
+  if (isTooLarge(result) && records > 1) {
+    state.maxRecords = halveMessage(records);
+    return SPLIT_PAUSE_MS;
+  }
   const { progress, delayMs } = afterAttempt(before, pending.step, result, {
     now: ports.clock.now(),
     random: ports.random(),
   });
   state.progress = saveProgress(ports, state.key, before, progress);
-  const { id, at, step } = pending;
+  if (delayMs === 0 && records === state.maxRecords) state.maxRecords = growMessage(records, MAX_RECORDS);
   if (delayMs > 0 && step.recordSeq !== undefined) state.failed = { id, at, step };
-  if (progress.consecutiveFailures > 0)
+  if (isGone(result)) {
+    state.isGone = true;
+    ports.log.warn("webhook.gone", { host });
+  } else if (progress.consecutiveFailures > 0)
     ports.log.warn("webhook.failed", {
       host,
       error: progress.lastError,

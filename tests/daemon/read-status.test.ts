@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { describeExport } from "../../daemon/read-status.ts";
+import { describeExport, describeFailure } from "../../daemon/read-status.ts";
 
 const works = {
   ...{ host: "otel.test", consecutiveFailures: 0, lastError: null },
@@ -25,6 +25,24 @@ describe("describeExport()", () => {
     assert.match(
       describeExport({ ...works, refused: { ...works.refused, metrics: 3 }, lastRefusal: "HTTP 400" })[0]!,
       /refused 3 data points since/,
+    );
+  });
+});
+
+describe("describeFailure()", () => {
+  const failed = { host: "hooks.test", consecutiveFailures: 3, lastError: "HTTP 500", lastDeliveredAt: null };
+
+  it("says how often a webhook failed, and how to try it", () => {
+    assert.equal(
+      describeFailure({ ...failed, isGone: false }),
+      "The webhook at hooks.test failed (3 attempts, last: HTTP 500). What it missed is sent once it answers. Try it: meter webhook test",
+    );
+  });
+
+  it("says that a webhook wants no more messages, and what to do", () => {
+    assert.match(
+      describeFailure({ ...failed, isGone: true }),
+      /^The webhook at hooks\.test answered 410 \(Gone\), so nothing more is sent to it\. .*: meter stop && meter start$/,
     );
   });
 });

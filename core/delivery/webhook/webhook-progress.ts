@@ -32,6 +32,12 @@ export const isDelivered = (result: CloudResult): boolean =>
   result.kind === "http" && result.status >= 200 && result.status < 300;
 
 /**
+ * Whether a response means that the receiver wants no more messages. Source: Standard Webhooks, "Delivery success and failure". A
+ * proxy in front of the receiver may say so by mistake, so nothing is given up.
+ */
+export const isGone = (result: CloudResult): boolean => result.kind === "http" && result.status === 410;
+
+/**
  * Returns the progress after an attempt. If the attempt failed (a redirect counts as a failure), the same message is sent again
  * after a growing delay. No message is skipped.
  */

@@ -194,6 +194,88 @@ describe("createWebhookService()", () => {
       await second.service.stop();
     }));
 
+  it("sends fewer records at once after 413, and each record once", () =>
+    withStore(async (store) => {
+      const { service, ids, results, logged, advance } = setUp(store);
+      service.start();
+      await advance(0);
+      const records = Array.from({ length: 60 }, () => sampleRecord());
+      store.records.insert(records);
+      results.push(answer(413), answer(413), answer(204), answer(503), answer(413));
+      for (let round = 0; round < 12; round += 1) await advance(1_000);
+      assert.deepEqual(
+        ids().map((each) => each.length),
+        [60, 30, 15, 18, 18, 9, 12, 15, 9],
+      );
+      const delivered = ids().filter((_, index) => ![0, 1, 3, 4].includes(index));
+      assert.deepEqual(
+        delivered.flat(),
+        records.map(({ requestId }) => requestId),
+      );
+      assert.deepEqual(
+        logged.map(([event]) => event),
+        ["webhook.failed", "webhook.recovered"],
+      );
+      await service.stop();
+    }));
+
+  it("does not skip a record that is too large alone", () =>
+    withStore(async (store) => {
+      const { service, ids, results, advance } = setUp(store);
+      service.start();
+      await advance(0);
+      const record = sampleRecord();
+      store.records.insert([record]);
+      results.push(answer(413));
+      await advance(1_000);
+      assert.deepEqual(service.status()[0]?.lastError, "HTTP 413");
+      await advance(1_000);
+      assert.deepEqual(ids(), [[record.requestId], [record.requestId]]);
+      await service.stop();
+    }));
+
+  it("sends nothing after 410 until the next start, and then what was stored meanwhile", () =>
+    withStore(async (store) => {
+      const first = setUp(store);
+      first.service.start();
+      await first.advance(0);
+      const records = [sampleRecord(), sampleRecord()];
+      store.records.insert([records[0]!]);
+      first.results.push(answer(410));
+      await first.advance(1_000);
+      store.records.insert([records[1]!]);
+      await first.advance(600_000);
+      assert.equal(first.sent.length, 1);
+      assert.partialDeepStrictEqual(first.service.status()[0], { lastError: "HTTP 410", isGone: true });
+      assert.deepEqual(first.logged, [["webhook.gone", { host: "hooks.test" }]]);
+      await first.service.stop();
+
+      const second = setUp(store);
+      second.service.start();
+      await second.advance(0);
+      assert.deepEqual(
+        second.ids().flat(),
+        records.map(({ requestId }) => requestId),
+      );
+      assert.equal(second.service.status()[0]?.isGone, false);
+      await second.service.stop();
+    }));
+
+  it("waits as Retry-After says after 429, even if that is longer than the backoff", () =>
+    withStore(async (store) => {
+      const { service, sent, results, advance } = setUp(store);
+      service.start();
+      await advance(0);
+      store.records.insert([sampleRecord()]);
+      results.push({ ...answer(429), retryAfterMs: 900_000 } as CloudClientResult);
+      await advance(1_000);
+      await advance(899_000);
+      assert.equal(sent.length, 1);
+      await advance(1_000);
+      assert.equal(sent.length, 2);
+      await service.stop();
+    }));
+
   it("sends what is stored after all records were deleted", () =>
     withStore(async (store) => {
       const { service, ids, advance } = setUp(store);

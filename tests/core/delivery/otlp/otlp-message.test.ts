@@ -43,7 +43,7 @@ describe("isRejected()", () => {
 describe("readRejectedCount()", () => {
   const count = (text: string) =>
     OTLP_SIGNALS.map((signal) => readRejectedCount(signal, new TextEncoder().encode(text)));
-  const cases: readonly [body: string, counts: readonly number[]][] = [
+  const cases: readonly (readonly [body: string, counts: readonly number[]])[] = [
     ['{"partialSuccess":{"rejectedSpans":"3","errorMessage":"too old"}}', [3, 0, 0]],
     ['{"partialSuccess":{"rejectedLogRecords":2}}', [0, 2, 0]],
     ['{"partialSuccess":{"rejectedDataPoints":"7"}}', [0, 0, 7]],

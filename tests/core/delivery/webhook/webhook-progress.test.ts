@@ -4,6 +4,7 @@ import fc from "fast-check";
 import type { CloudResult } from "../../../../core/delivery/retry/cloud-result.ts";
 import {
   afterAttempt,
+  isGone,
   parseProgress,
   type WebhookProgress,
 } from "../../../../core/delivery/webhook/webhook-progress.ts";
@@ -69,6 +70,16 @@ describe("afterAttempt()", () => {
       random: 0,
     });
     assert.deepEqual([failed.lastError, delayMs], ["HTTP 503", 60_000]);
+  });
+});
+
+describe("isGone()", () => {
+  it("is true for 410 alone", () => {
+    assert.deepEqual(
+      [200, 404, 410, 500].map((status) => isGone(http(status))),
+      [false, false, true, false],
+    );
+    assert.equal(isGone({ kind: "transport", reason: "timeout" }), false);
   });
 });
 
