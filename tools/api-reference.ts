@@ -1,6 +1,6 @@
 // Writes docs/api/, the reference of the public entries, from the sources and their doc comments. A test compares both. Run
 // by `npm run exports:write`.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { publicEntries } from "./public-entries.ts";
@@ -142,7 +142,8 @@ export function referencePages(): ReadonlyMap<string, string> {
     const file = `${entry === "." ? "index" : entry.slice(2).replaceAll("/", "-")}.md`;
     const declarations = publicDeclarations(posix.normalize(source));
     const names = importNames(entry);
-    pages.set(file, renderPage(names, moduleComment(posix.normalize(source)), declarations));
+    const about = withPackageImports(moduleComment(posix.normalize(source)), entry);
+    pages.set(file, renderPage(names, about, declarations));
     rows.push(
       `| [\`${entry === "." ? "." : entry.slice(2)}\`](${file}) | ${declarations.length} | ${firstSentence(moduleComment(posix.normalize(source)))} |`,
     );
@@ -154,21 +155,42 @@ export function referencePages(): ReadonlyMap<string, string> {
   return pages;
 }
 
+/** Replaces the relative imports of examples, which run in the sources, by those of a package. */
+function withPackageImports(about: string, entry: string): string {
+  const folder = posix.dirname(publicEntries()[entry] as string);
+  const prefix = isCore(entry) ? "@llm-meter/core" : "@llm-meter/meter";
+  return about.replaceAll(/from "(\.[^"]+)"/g, (_, path: string) => {
+    const beside = posix.join(folder, path);
+    const imported = posix.dirname(existsSync(root + beside) ? beside : posix.normalize(path));
+    return `from "${prefix}/${isCore(entry) ? imported.replace(/^core\/?/, "") : imported}"`.replace(
+      '/"',
+      '"',
+    );
+  });
+}
+
+/** Whether an entry is one of `@llm-meter/core` too. */
+function isCore(entry: string): boolean {
+  return entry === "." || entry.startsWith("./core/");
+}
+
 const GENERATED = "<!-- Generated from the sources by `npm run exports:write`. -->\n";
 
 /** Returns the names that an import of the entry uses. */
 function importNames(entry: string): string {
   const meter = `@llm-meter/meter${entry.slice(1)}`;
-  if (entry !== "." && !entry.startsWith("./core/")) return `\`${meter}\``;
+  if (!isCore(entry)) return `\`${meter}\``;
   return `\`@llm-meter/core${entry.slice(1).replace(/^\/core/, "")}\`, \`${meter}\``;
 }
 
+/** What to call a declaration, where the keyword is not enough. */
+const KINDS: Readonly<Record<string, string>> = { interface: "An interface.", const: "A constant." };
+
 function renderPage(names: string, about: string, declarations: readonly PublicDeclaration[]): string {
-  // An example imports `./mod.ts` in the sources. The page's title says how a package imports the entry.
   const text = about.replace(/\s*@module\s*$/, "").trim();
   const sections = declarations.map(
     ({ name, kind, summary, signature }) =>
-      `## ${name}\n${kind === "namespace" ? "Namespace" : `A ${kind}.`.replace("A interface", "An interface").replace("A const.", "A constant.")} ${summary ?? ""}\n\`\`\`ts\n${signature}\n\`\`\`\n`,
+      `## ${name}\n${KINDS[kind] ?? `A ${kind}.`} ${summary ?? ""}\n\`\`\`ts\n${signature}\n\`\`\`\n`,
   );
   return `${GENERATED}# ${names}\n\n${text}\n\n${sections.join("\n")}`;
 }

@@ -12,6 +12,19 @@ describe("docs/api/", () => {
     for (const [file, text] of pages) assert.equal(readSource(`docs/api/${file}`), text, file);
   });
 
+  it("has examples that import the entries of the packages, so that they can be copied", () => {
+    const entries = Object.keys(publicEntries());
+    const meter = entries.map((entry) => `@llm-meter/meter${entry.slice(1)}`);
+    const core = entries
+      .filter((entry) => entry === "." || entry.startsWith("./core/"))
+      .map((entry) => `@llm-meter/core${entry.slice(1).replace("/core", "")}`);
+    for (const [file, text] of referencePages()) {
+      for (const [, name = ""] of text.matchAll(/^import .* from "([^"]+)"/gm))
+        assert.ok(name.startsWith("node:") || [...meter, ...core].includes(name), `${file}: ${name}`);
+      if (file !== "README.md") assert.match(text, /^import .* from "@llm-meter\//m, file);
+    }
+  });
+
   it("has every public name, with a sentence from its doc comment and a signature", () => {
     for (const [entry, source] of Object.entries(publicEntries())) {
       const declarations = publicDeclarations(source.slice(2));
