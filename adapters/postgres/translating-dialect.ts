@@ -1,4 +1,5 @@
 import type { DatabaseConnection, Dialect, Driver } from "kysely";
+import { MissingPackageError } from "../optional-packages.ts";
 import { toDatabaseError } from "./database-errors.ts";
 
 /** Returns the dialect with the port's errors. */
@@ -37,6 +38,7 @@ async function translateErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw toDatabaseError(error);
+    // The message of a missing package has the command that installs it.
+    throw error instanceof MissingPackageError ? error : toDatabaseError(error);
   }
 }
