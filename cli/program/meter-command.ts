@@ -1,4 +1,5 @@
 import { Command, UsageError } from "clipanion";
+import { MissingPackageError } from "../../adapters/optional-packages.ts";
 import { StoreError } from "../../core/ports/sqlite.ts";
 import { type CommandContext, createCommandContext } from "./command-context.ts";
 import { CommandFailure, exitCodes } from "./exit-codes.ts";
@@ -38,6 +39,10 @@ export abstract class MeterCommand extends Command {
         printError(cause.message);
         stderr.write(`\n${this.cli.usage(this)}`);
         return exitCodes.usage;
+      }
+      if (cause instanceof MissingPackageError) {
+        printError(`${cause.message}\nAdd -g if meter is installed with -g.`);
+        return exitCodes.failed;
       }
       if (isSystemError(cause)) {
         printError(cause.message);
