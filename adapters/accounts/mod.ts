@@ -1,6 +1,7 @@
 /**
  * Accounts on better-auth: email and password, and OpenID Connect where it is configured. better-auth is an optional peer
- * (`npm install better-auth@~1.6`) and takes a while to load, so import this lazily in programs that must start fast.
+ * (`npm install better-auth@~1.6`) and takes a while to load, so import this lazily in programs that must start fast. Without it,
+ * the import fails with an error that has this command.
  *
  * ```ts
  * import { openCloudDatabase } from "../../cloud/mod.ts";
@@ -23,4 +24,4 @@
  * @module
  */
 export type { AccountsSettings, OidcProvider } from "./auth-options.ts";
-export { createBetterAuthAccounts } from "./create-accounts.ts";
+export { createBetterAuthAccounts } from "./load-accounts.ts";
