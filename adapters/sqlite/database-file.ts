@@ -42,18 +42,39 @@ function checkFile(path: string, stats: Stats): void {
   if (owner !== undefined && stats.uid !== owner) refuse(path, `it belongs to user ${stats.uid}`);
 }
 
-/** Rejects a file that SQLite would open for reading only, so that each write would fail. Root may write to every file. */
-function checkWritable(path: string, stats: Stats): void {
-  if ((stats.mode & 0o200) !== 0 || process.geteuid?.() === 0) return;
+/**
+ * Rejects a file whose mode does not let this user read it, or write to it: SQLite would say of neither what is wrong, and open the latter
+ * for reading only. Root may read and write every file.
+ */
+function checkMode(path: string, { mode }: Stats, readOnly: boolean): void {
+  if (process.geteuid?.() === 0) return;
+  if (posix && (mode & 0o400) === 0)
+    throw new StoreError(
+      "cannot_open",
+      `the database's file can't be read. Allow reading it: chmod u+rw ${quoteForShell(path)}`,
+    );
+  if (readOnly || (mode & 0o200) !== 0) return;
   const command = posix ? `chmod u+w ${quoteForShell(path)}` : `attrib -r "${path}"`;
   throw new StoreError("read_only", `the database's file is read-only. Allow writing to it: ${command}`);
+}
+
+/**
+ * Sets the mode of the database and of its -wal and -shm to 0600. SQLite gives these the mode that the database has: those of one that was
+ * read-only when a command read it would make each write fail.
+ */
+function resetModes(path: string): void {
+  for (const file of companions.map((end) => path + end)) {
+    const stats = statOrNull(file);
+    const isOwn = stats?.isFile() === true && stats.uid === process.geteuid?.();
+    if (isOwn && (stats.mode & 0o777) !== 0o600) chmodSync(file, 0o600);
+  }
 }
 
 /**
  * Creates the file (0600) and its folder (0700), or checks those that exist. Returns whether it created the file.
  *
  * Decision: an existing folder keeps its mode, because it may be the user's home. A folder in which others may rename files
- * is rejected unless it is sticky. A file that others may read or write is reset to 0600.
+ * is rejected unless it is sticky. A file with another mode is reset to 0600.
  */
 export function prepareDatabaseFile(path: string, readOnly: boolean): boolean {
   if (path === ":memory:") return false;
@@ -72,9 +93,9 @@ export function prepareDatabaseFile(path: string, readOnly: boolean): boolean {
       return true;
     }
     checkFile(path, stats);
+    checkMode(path, stats, readOnly);
     if (readOnly) return false;
-    checkWritable(path, stats);
-    if (posix && (stats.mode & 0o077) !== 0) chmodSync(path, 0o600);
+    if (posix) resetModes(path);
     return false;
   } catch (error) {
     if (error instanceof StoreError) throw error;

@@ -399,6 +399,18 @@ describe("open()", () => {
     assert.equal(statSync(path).mode & 0o777, 0o600);
   });
 
+  it("makes the files beside it writable that SQLite created while it was read-only", {
+    skip: process.platform === "win32" && "no modes",
+  }, async () => {
+    const path = newPath();
+    (await opener.open(path)).close();
+    for (const end of ["-wal", "-shm"]) writeFileSync(path + end, "", { mode: 0o400 });
+    prepareDatabaseFile(path, true);
+    assert.equal(statSync(`${path}-shm`).mode & 0o777, 0o400);
+    prepareDatabaseFile(path, false);
+    for (const end of ["-wal", "-shm"]) assert.equal(statSync(path + end).mode & 0o777, 0o600);
+  });
+
   it("rejects a file that its owner can't write to, unless it is only read", async () => {
     const path = newPath();
     (await opener.open(path)).close();
@@ -417,6 +429,16 @@ describe("open()", () => {
           error instanceof StoreError && error.reason === "read_only" && error.message.includes(path),
       );
       assert.equal(prepareDatabaseFile(path, true), false);
+      if (process.platform === "win32") return;
+      chmodSync(path, 0o000);
+      for (const readOnly of [true, false])
+        assert.throws(
+          () => prepareDatabaseFile(path, readOnly),
+          (error) =>
+            error instanceof StoreError &&
+            error.reason === "cannot_open" &&
+            error.message === `the database's file can't be read. Allow reading it: chmod u+rw '${path}'`,
+        );
     } finally {
       if (isRoot) process.seteuid?.(0);
       chmodSync(folder, 0o700);
