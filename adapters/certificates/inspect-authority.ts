@@ -1,5 +1,5 @@
-import { X509Certificate } from "node:crypto";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { existsSync, lstatSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import type { Millis } from "../../core/values/time.ts";
@@ -12,6 +12,8 @@ export interface AuthorityInspection {
   readonly validUntil: Millis | null;
   /** Whether other users can read the key. */
   readonly keyOpenToOthers: boolean;
+  /** Whether there is a key that can't be used. `openCertificateAuthority()` then throws, since it replaces no key. */
+  readonly keyDamaged: boolean;
   /** Null if there is no certificate. */
   readonly certificatePem: string | null;
 }
@@ -27,19 +29,32 @@ export function inspectCertificateAuthority(options: {
   const mode = (path: string) => statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
   const open =
     process.platform !== "win32" && ((mode(keyPath) & 0o077) !== 0 || (mode(directory) & 0o022) !== 0);
+  const key = { keyOpenToOthers: open, keyDamaged: isDamagedKey(keyPath) };
   const caPath = join(directory, "ca.pem");
-  if (!existsSync(caPath))
-    return { state: "absent", validUntil: null, keyOpenToOthers: open, certificatePem: null };
+  if (!existsSync(caPath)) return { state: "absent", validUntil: null, certificatePem: null, ...key };
   try {
     const pem = readPlainFile(caPath);
     const certificate = new X509Certificate(pem);
     const validUntil = Date.parse(certificate.validTo);
-    const facts = { validUntil, keyOpenToOthers: open, certificatePem: pem };
+    const facts = { validUntil, certificatePem: pem, ...key };
     const hosts = constrainedHosts(options.hosts);
     const reason = reasonToIssue(certificate, readPlainFile(keyPath), hosts, now);
     return { state: reason ?? "current", ...facts };
   } catch {
-    return { state: "damaged", validUntil: null, keyOpenToOthers: open, certificatePem: null };
+    return { state: "damaged", validUntil: null, certificatePem: null, ...key };
+  }
+}
+
+/** Whether something in the key's place is no key in a plain file. */
+function isDamagedKey(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return false;
+  try {
+    if (!found.isFile()) return true;
+    createPrivateKey(readFileSync(path, "utf8"));
+    return false;
+  } catch {
+    return true;
   }
 }
 

@@ -206,6 +206,7 @@ function daemonFacts(running: RunningDaemon, status: DaemonStatus | null): Docto
     version: running.version,
     proxyPort: running.proxy_port,
     capturing: status?.store.capturing === "ok",
+    storeProblem: status?.store.lastError?.message ?? null,
     watchdog: status?.proxy.watchdog ?? "unknown",
     endedUnused: status?.proxy.counters.endedUnused ?? 0,
     distrusting: status?.proxy.distrusting_programs ?? [],
@@ -269,6 +270,7 @@ async function checkTrust(
       state: authority.state,
       validUntil: authority.validUntil,
       keyOpenToOthers: authority.keyOpenToOthers,
+      keyDamaged: authority.keyDamaged,
       systemTrusts,
       trustRecorded: isTrustRecorded(record),
       replacedBy: trusted === null ? "daemon" : "init",
@@ -305,7 +307,9 @@ async function checkMetering(
   };
 }
 
-const describeSelfTest = (test: SelfTest): string => (test.ok ? SELF_TEST_MESSAGES[test.how] : test.why);
+/** Describes a self-test, without the advice to run this command. */
+const describeSelfTest = (test: SelfTest): string =>
+  test.ok ? SELF_TEST_MESSAGES[test.how] : test.why.replace(/ Check it: meter doctor$/, "");
 
 /** Runs the clients on this machine against a test proxy, with this shell's variables or those of `meter run`. */
 async function findClients(subject: Subject): Promise<DoctorFacts["clients"]> {

@@ -2,13 +2,15 @@ import { quoteForShell } from "../../values/text/shell-words.ts";
 import { DAY_MS } from "../../values/time.ts";
 import { describeAddedHosts } from "./added-hosts.ts";
 import type { DoctorFacts } from "./doctor-facts.ts";
-import { broken, type Finding, inconsistent, note, ok, refresh, restart } from "./finding.ts";
+import { broken, type Finding, inconsistent, note, ok, refresh, restart, start } from "./finding.ts";
 
 /** Checks the certificate authority: its files, its certificate, its key, and whether the system trusts it. */
 export function checkAuthority(facts: DoctorFacts): Finding[] {
   const { authority, now, daemon } = facts;
   const { state, validUntil } = authority;
   const days = validUntil === null ? 0 : Math.floor((validUntil - now) / DAY_MS);
+  if (authority.keyDamaged === true)
+    return [broken("authority", "The certificate authority's key is damaged.", replaceKey(facts))];
   if (state === "absent")
     return [
       daemon === null && authority.replacedBy === "daemon"
@@ -23,6 +25,13 @@ export function checkAuthority(facts: DoctorFacts): Finding[] {
 
 /** The fix that replaces the certificate: a restart only if no program would then reject the new one. */
 const replace = ({ authority }: DoctorFacts) => (authority.replacedBy === "init" ? refresh : restart);
+
+/** The fix that replaces a key that the daemon can't read. It keeps the files: a backup may hold the key. */
+function replaceKey(facts: DoctorFacts) {
+  const folder = quoteForShell(`${facts.meterHome}/ca`);
+  const then = facts.daemon === null && facts.authority.replacedBy === "daemon" ? start : replace(facts);
+  return { fixCommand: `mv ${folder} ${folder}.damaged && ${then.fixCommand}` };
+}
 
 function checkCertificate(facts: DoctorFacts, days: number): Finding[] {
   const { state, replacedBy, unpermittedHosts } = facts.authority;

@@ -1,6 +1,16 @@
 import { FULL_DISK_BYTES } from "./check-data.ts";
 import type { DoctorFacts } from "./doctor-facts.ts";
-import { broken, type Finding, inconsistent, note, ok, refresh, restart, start } from "./finding.ts";
+import {
+  broken,
+  type Finding,
+  inconsistent,
+  note,
+  ok,
+  refresh,
+  restart,
+  splitProblem,
+  start,
+} from "./finding.ts";
 
 const isDiskFull = (freeBytes: number | null): boolean => freeBytes !== null && freeBytes < FULL_DISK_BYTES;
 
@@ -116,10 +126,7 @@ export function checkDaemon({
     ];
   }
   const findings: Finding[] = [];
-  if (!daemon.capturing)
-    findings.push(
-      broken("daemon", "The daemon is running but cannot store what it meters. meter status shows why."),
-    );
+  if (!daemon.capturing) findings.push(describeStoreProblem(daemon.storeProblem ?? null));
   if (daemon.watchdog === "exhausted")
     findings.push(broken("port", "The proxy kept hanging, so calls pass without being metered.", restart));
   else if (daemon.watchdog !== "healthy")
@@ -143,15 +150,27 @@ export function checkDaemon({
     : [ok("daemon", `The daemon is running. The proxy responds on port ${daemon.proxyPort}.`)];
 }
 
+function describeStoreProblem(problem: string | null): Finding {
+  const message = "The daemon is running but cannot store what it meters";
+  if (problem === null) return broken("daemon", `${message}. meter status shows why.`);
+  const { sentence, fixCommand } = splitProblem(problem);
+  return broken("daemon", `${message}: ${sentence}`, { fixCommand });
+}
+
+/** Whether another finding says why no record is stored, with its fix. */
+const isStoreBroken = ({ daemon, database: { state } }: DoctorFacts): boolean =>
+  daemon?.capturing === false || (state !== "ok" && state !== "absent");
+
 /** Checks whether the proxy intercepts a connection to a provider. */
-export function checkMetering({ selfTest, interception, freeDiskBytes }: DoctorFacts): Finding[] {
+export function checkMetering(facts: DoctorFacts): Finding[] {
+  const { selfTest, interception, freeDiskBytes } = facts;
   if (selfTest === null) return [];
   const findings = [
     selfTest.ok
       ? ok("self-test", selfTest.message)
       : isDiskFull(freeDiskBytes)
         ? broken("self-test", `${selfTest.message} The disk is full.`)
-        : broken("self-test", selfTest.message, restart),
+        : broken("self-test", selfTest.message, isStoreBroken(facts) ? {} : restart),
   ];
   switch (interception) {
     case "intercepted":

@@ -1,6 +1,6 @@
 import { DAY_MS } from "../../values/time.ts";
 import type { DoctorFacts } from "./doctor-facts.ts";
-import { broken, type Finding, inconsistent, note, ok, restart, start } from "./finding.ts";
+import { broken, type Finding, inconsistent, note, ok, restart, splitProblem, start } from "./finding.ts";
 
 /** Age in days at which rates are reported as old. Decision: providers change prices a few times a year. */
 export const STALE_RATES_DAYS = 90;
@@ -76,6 +76,10 @@ function checkDatabase({ database }: DoctorFacts): Finding[] {
       return [inconsistent("database", "The database was written by an older version.", restart)];
     case "newer_schema":
       return [broken("database", "The database was written by a newer version. Update this installation.")];
+    case "unreadable": {
+      const { sentence, fixCommand } = splitProblem(database.detail ?? database.state);
+      return [broken("database", `The database cannot be read: ${sentence}`, { fixCommand })];
+    }
     default: {
       const problem = toOneLine(database.detail ?? database.state);
       const message = `The database cannot be read: ${problem}. The daemon moves a damaged database aside and creates a new one.`;

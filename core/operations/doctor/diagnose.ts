@@ -35,7 +35,11 @@ const checks: readonly Check[] = [
   { name: "budgets", from: ["budgets"], find: checkBudgets },
   { name: "telemetry", from: ["telemetry"], find: checkTelemetry },
   { name: "service", from: ["install", "daemon"], find: checkService },
-  { name: "self-test", from: ["selfTest", "interception", "freeDiskBytes"], find: checkMetering },
+  {
+    name: "self-test",
+    from: ["selfTest", "interception", "freeDiskBytes", "daemon", "database"],
+    find: checkMetering,
+  },
   { name: "trust", from: ["authority", "daemon", "meterHome", "now"], find: checkAuthority },
   { name: "shell", from: ["shell", "install", "daemon"], find: checkShell },
   { name: "client", from: ["clients", "shell", "install"], find: checkClients },

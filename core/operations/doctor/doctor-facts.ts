@@ -68,6 +68,8 @@ export interface DoctorFacts {
     readonly version: string;
     readonly proxyPort: number;
     readonly capturing: boolean;
+    /** Why the last record could not be stored; null if it is not known. */
+    readonly storeProblem?: string | null;
     readonly watchdog: string;
     readonly endedUnused: number;
     readonly distrusting: readonly DistrustFacts[];
@@ -108,6 +110,8 @@ export interface DoctorFacts {
     readonly state: "absent" | "current" | "hosts_changed" | "outdated" | "expiring" | "damaged";
     readonly validUntil: Millis | null;
     readonly keyOpenToOthers: boolean;
+    /** Whether the key exists and can't be used. A daemon does not start with such a key, and does not replace it. */
+    readonly keyDamaged?: boolean;
     /** Whether the trust stores of this user's programs contain the authority. */
     readonly systemTrusts: boolean | null;
     /** Whether `init` added it. */

@@ -35,3 +35,17 @@ export const broken = finding("broken");
 export const start = { fixCommand: "meter start", automaticFix: "start" } as const;
 export const restart = { fixCommand: "meter stop && meter start", automaticFix: "restart" } as const;
 export const refresh = { fixCommand: "meter init --yes", automaticFix: "refresh_installation" } as const;
+
+/**
+ * Splits a problem of the store that ends with the command that fixes it, such as `the file is read-only. Allow writing to it: chmod …`, into
+ * both. Any other problem becomes a sentence without a command.
+ */
+export function splitProblem(problem: string): {
+  readonly sentence: string;
+  readonly fixCommand: string | null;
+} {
+  const [, fact, fixCommand] = /^(.*\.) [A-Z][a-z ]+: (.+)$/s.exec(problem) ?? [];
+  if (fact === undefined || fixCommand === undefined)
+    return { sentence: /[.!?]$/.test(problem) ? problem : `${problem}.`, fixCommand: null };
+  return { sentence: fact, fixCommand };
+}

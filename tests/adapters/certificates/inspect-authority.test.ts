@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import { openCertificateAuthority } from "../../../adapters/certificates/certificate-authority.ts";
 import { inspectCertificateAuthority } from "../../../adapters/certificates/inspect-authority.ts";
+import { CertificateStoreError } from "../../../core/ports/certificates.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -42,9 +43,26 @@ describe("inspectCertificateAuthority()", () => {
     chmodSync(join(directory, "key.pem"), 0o600);
   });
 
+  it("reports a key that opening it would reject, and no other damage, as a damaged key", () => {
+    const path = join(directory, "key.pem");
+    const key = readFileSync(path, "utf8");
+    assert.equal(look().keyDamaged, false);
+    for (const text of ["", "no key"]) {
+      writeFileSync(path, text);
+      assert.deepEqual([look().state, look().keyDamaged], ["damaged", true]);
+      assert.throws(() => openCertificateAuthority({ directory, hosts, now }), CertificateStoreError);
+    }
+    rmSync(path);
+    assert.deepEqual([look().state, look().keyDamaged], ["damaged", false]);
+    openCertificateAuthority({ directory, hosts, now });
+    assert.deepEqual([look().state, look().keyDamaged], ["current", false]);
+    writeFileSync(path, key);
+    openCertificateAuthority({ directory, hosts, now });
+  });
+
   it("reports damage", () => {
     writeFileSync(join(directory, "ca.pem"), "no certificate");
-    assert.equal(look().state, "damaged");
+    assert.deepEqual([look().state, look().keyDamaged], ["damaged", false]);
   });
 
   it("reports a pipe or device as damage, without waiting for it", {
