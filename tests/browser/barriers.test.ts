@@ -22,7 +22,7 @@ describe("findBarriers()", { skip: await withoutChromium(), timeout: BROWSER_SUI
     return findBarriers(page, CONTRAST);
   };
 
-  it("finds each text with too little contrast, also where the same text passed on another ground", async () => {
+  it("finds each text with too little contrast, even if the same text passed on another background", async () => {
     assert.deepEqual(await barriersOf("<p>one</p><p>two</p>"), []);
     const faint = '<p style="color: #aaa">faint</p>';
     const both = `color-contrast: ${faint} | ${faint}`;
@@ -47,7 +47,7 @@ describe("findBarriers()", { skip: await withoutChromium(), timeout: BROWSER_SUI
     ]);
   });
 
-  it("does not take a text that could not be seen for one that passed", async () => {
+  it("does not count an invisible text as one that passed", async () => {
     const text = '<p style="color: #bbb">one</p>';
     assert.deepEqual(await barriersOf(`<div style="visibility: hidden">${text}</div>`), []);
     assert.deepEqual(

@@ -50,11 +50,11 @@ describe("commandsFor()", () => {
   });
 });
 
-describe("the own programs of report, run and status", () => {
+describe("the single-file programs of report, run and status", () => {
   const programs = { report: runReport, run: runRun, status: runStatus };
 
   for (const [word, run] of Object.entries(programs)) {
-    it(`${word} runs as main() does: its help, its work and its mistakes`, async () => {
+    it(`${word} runs as main() does: its help, its output and its errors`, async () => {
       const { home, remove } = createEmptyHome();
       try {
         for (const more of [["--help"], [], ["--no-such-option"]]) {

@@ -31,7 +31,7 @@ describe("the dark colour scheme", () => {
     }
   });
 
-  it("replaces colours of light, which only colours of elements are set to", () => {
+  it("replaces only colours of the light scheme, and they are used only where CSS takes a colour", () => {
     const light = declarationsIn(STYLES.replace(block, ""));
     for (const [name] of dark) {
       const values = light.filter(([property]) => property === name).map(([, value]) => value);

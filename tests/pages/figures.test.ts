@@ -23,7 +23,7 @@ describe("figures", () => {
     assert.equal(String(renderShortCount(null)), "–");
   });
 
-  it("show a share below the whole never as the whole", () => {
+  it("never show a share below 100 % as 100 %", () => {
     assert.deepEqual(
       [
         formatShare(1n, 3n),

@@ -25,7 +25,7 @@ describe("createPartReader()", () => {
     ]);
   });
 
-  it("ends the page with an error that is no failure", async () => {
+  it("does not treat an error as a failed part if the callback throws it", async () => {
     const left = new Error("the browser left");
     const parts = createPartReader((error) => {
       throw error;

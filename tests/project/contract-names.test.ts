@@ -49,7 +49,7 @@ describe("the specification's commands", async () => {
   }
 });
 
-describe("the specification's words of cloud privacy set", () => {
+describe("the specification's arguments of cloud privacy set", () => {
   const rows: readonly (readonly [key: string, values: readonly string[], project?: string])[] = [
     ["preset", ["minimal", "standard", "full"]],
     ["field.prompt_hash", ["true", "false"]],

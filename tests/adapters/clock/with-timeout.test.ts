@@ -11,7 +11,7 @@ describe("withTimeout()", () => {
     assert.equal(await withTimeout(Promise.resolve(1), LONG_MS, unexpected), 1);
   });
 
-  it("rejects as the work does", async () => {
+  it("rejects with the error of the work", async () => {
     await assert.rejects(
       withTimeout(Promise.reject(new Error("broken")), LONG_MS, () => 2),
       /broken/,

@@ -96,7 +96,7 @@ describe("createProjectFiles().checkout()", { skip: !hasGit && "git is not insta
     assert.equal(at, git("shop", "rev-parse", "HEAD"));
   });
 
-  it("knows the pull request that a branch follows", async () => {
+  it("finds the pull request that a branch follows", async () => {
     const first = makeRepository("shop");
     git("shop", "config", "branch.main.merge", "refs/pull/12/head");
     assert.deepEqual(await checkout("shop"), { branch: "main", commit: first, pullRequest: 12 });
@@ -119,7 +119,7 @@ describe("createProjectFiles().checkout() with damaged and hostile repositories"
     ["is not text", "\0\0\0"],
   ];
   for (const [why, head] of heads) {
-    it(`knows nothing if HEAD ${why}`, async () => {
+    it(`finds no branch and no commit if HEAD ${why}`, async () => {
       write("secret", `${sha}\n`);
       write("shop/.git/HEAD", head);
       assert.deepEqual(await checkout("shop"), nothing);
@@ -137,7 +137,7 @@ describe("createProjectFiles().checkout() with damaged and hostile repositories"
     assert.deepEqual(await checkout("shop"), { ...nothing, branch: "main" });
   });
 
-  it("knows no commit if the reference or packed-refs is damaged or too large", async () => {
+  it("finds no commit if the reference or packed-refs is damaged or too large", async () => {
     write("shop/.git/HEAD", "ref: refs/heads/main\n");
     write("shop/.git/packed-refs", `${sha} refs/heads/main\n${"#".repeat(2 * 1024 * 1024)}`);
     assert.deepEqual(await checkout("shop"), { ...nothing, branch: "main" });

@@ -51,7 +51,7 @@ describe("openPgliteInMemory()", () => {
     assert.equal(removed.numDeletedRows, 2n);
   });
 
-  it("prepares a statement once for all drivers, and no text of many rows", async () => {
+  it("prepares a statement once for all drivers, but not an insert of many rows", async () => {
     await insert(1, "one");
     await insert(2, "two", other);
     await insert(3, "three");

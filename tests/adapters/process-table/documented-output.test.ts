@@ -81,7 +81,7 @@ describe("output of netstat", () => {
     });
   }
 
-  it("tasklist of several languages, with a comma in a name", () => {
+  it("tasklist prints in several languages, and may have a comma in a name", () => {
     const connection = "  TCP    127.0.0.1:1    192.0.2.1:443    ESTABLISHED    77\r\n";
     for (const size of ["70,144 K", "70.144 K", "70\u00a0144 Ko", "70\ufffd144 \u041a"]) {
       const tasks = `"System","4","Services","0","144 K"\r\n"a, b.exe","77","Console","1","${size}"\r\n`;
@@ -98,7 +98,7 @@ describe("output of ConvertTo-Json", () => {
   ];
   const words = ["C:\\a & b\\a.exe", "'x'", "<y>"];
 
-  it("Windows PowerShell 5.1 escapes letters that HTML gives a meaning", () => {
+  it("Windows PowerShell 5.1 escapes characters that are special in HTML", () => {
     const text = JSON.stringify(row).replaceAll(
       /[&'<>]/g,
       (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`,
@@ -106,14 +106,14 @@ describe("output of ConvertTo-Json", () => {
     assert.deepEqual(readProcessList(`${text}\r\n`).get(7)?.words, words);
   });
 
-  it("PowerShell 7 does not, and a mark of UTF-8 may come first", () => {
+  it("PowerShell 7 does not escape them, and may begin with a byte order mark", () => {
     assert.deepEqual(readProcessList(`${JSON.stringify(row)}\n`).get(7)?.words, words);
     assert.deepEqual(readProcessList(`\ufeff${JSON.stringify(row)}\r\n`).get(7)?.words, words);
   });
 });
 
 describe("output of lsof and ps", () => {
-  it("lsof 4.91 of macOS 12 to 15 prints a descriptor before each name, and a space of a program in hexadecimal", () => {
+  it("lsof 4.91 of macOS 12 to 15 prints a descriptor before each name, and a space in a program's name in hexadecimal", () => {
     const output =
       "p410\nf24\nn127.0.0.1:8081->127.0.0.1:52514\np2210\nf31\nPTCP\nn127.0.0.1:52514->127.0.0.1:8081\n";
     assert.equal(readLsofConnections(output, 52_514, 8081), 2210);
@@ -123,7 +123,7 @@ describe("output of lsof and ps", () => {
     ]);
   });
 
-  it("ps of macOS 14 pads pids to the widest, and has programs below /System/Cryptexes", () => {
+  it("ps of macOS 14 pads pids to the widest, and lists programs below /System/Cryptexes", () => {
     const program = "/System/Cryptexes/App/System/Applications/Safari.app/Contents/MacOS/Safari";
     const rows = readPs(
       `    1     0 /sbin/launchd\n99999     1 ${program} -x\n`,
@@ -184,7 +184,7 @@ describe("output of ioreg, reg and launchctl", () => {
     assert.notEqual(found[0], without);
   });
 
-  it("have a variable's value, also an expanded one with spaces, and null if there is none", async () => {
+  it("give a variable's value, even an expanded one with spaces, and null if there is none", async () => {
     const read = (stdout: string, code = 0, scope: "registry" | "launchd" = "registry") =>
       readVariable(async () => ({ code, isTimedOut: false, stdout, stderr: "" }), scope, "HTTPS_PROXY");
     const key = "\nHKEY_CURRENT_USER\\Environment\n    HTTPS_PROXY    ";

@@ -273,7 +273,7 @@ describe("createLinuxProcessTable()", () => {
     assert.equal(searched, 2);
   });
 
-  describe("and a client that closed its socket before the process is wanted", () => {
+  describe("for a client that closed its socket before its process is looked up", () => {
     const onOpen = { clientAddress: "127.0.0.1", clientPort: 52_514, serverPort: 8081, wantsProcess: false };
     const later = { clientAddress: null, clientPort: 52_514, serverPort: 8081, wantsProcess: true };
     const close = (proc: string) => {

@@ -6,7 +6,7 @@ import { serveLookups } from "../../../adapters/process-table/serve-lookups.ts";
 
 describe("serveLookups()", () => {
   // Planted: a pause after each batch. Planted: no pause at all.
-  it("pauses only after a burst of 100 ms, and rest makes up for it", async (t) => {
+  it("pauses only after a burst of 100 ms, which idle time offsets", async (t) => {
     let nowMs = 1_000;
     t.mock.timers.enable({ apis: ["setTimeout"] });
     t.mock.method(performance, "now", () => nowMs);

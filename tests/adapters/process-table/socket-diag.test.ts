@@ -30,7 +30,7 @@ describe("ss", { skip: onLinux, timeout: 60_000 }, () => {
       .filter((name) => name.startsWith("pid-"))
       .map((name) => Number(name.slice("pid-".length)));
 
-  it("is asked for the ports in the kernel's filter, without variables", async () => {
+  it("gets the ports as a filter for the kernel, and no environment variables", async () => {
     install('echo "$@"; echo "$HOME"');
     process.env.HOME ??= "/home/u";
     assert.equal(

@@ -99,7 +99,9 @@ describe("syncLog()", () => {
     connection.close();
   });
 
-  it("takes no lock, and finds none on the log", { skip: !existsSync("/proc/locks") }, async () => {
+  it("takes no lock, because SQLite locks other files than the log", {
+    skip: !existsSync("/proc/locks"),
+  }, async () => {
     const path = join(folder, `${(files += 1)}.db`);
     const connection = await opener.open(path, { synchronous: "normal" });
     connection.execute("CREATE TABLE t (x INTEGER) STRICT; BEGIN IMMEDIATE; INSERT INTO t VALUES (1)");

@@ -7,7 +7,7 @@ import { collectGarbageAtRest, createRestDetector } from "../../../adapters/thre
 
 const seconds = (utilization: number) => ({ active: utilization * 5_000, utilization });
 
-describe("the rest of a thread", () => {
+describe("a thread at rest", () => {
   it("is reported after the start, with the first quiet interval", () => {
     const isAtRest = createRestDetector();
     const loads = [0.5, 0, 0, 0].map(seconds);

@@ -28,7 +28,7 @@ describe("a log in memory", { skip }, () => {
   const content = (read: readonly Uint8Array[]) =>
     read.map((each) => `${each.length}: ${each[ENTRY_HEADER_BYTES]}, ${each.at(-1)}`);
 
-  it("is in memory only, without a name, and of this user", () => {
+  it("is in memory only, has no name, and belongs to this user", () => {
     for (const fd of files) {
       assert.equal(fstatSync(fd).nlink, 0);
       assert.equal(fstatSync(fd).mode & 0o777, 0o600);

@@ -22,7 +22,7 @@ describe("findInterruption()", () => {
   });
   afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-  it("finds a daemon that was killed before it announced itself, and none that ended in order", () => {
+  it("finds a daemon that was killed before it announced itself, and none that stopped normally", () => {
     const mark = markStart(home, {});
     utimesSync(join(home, "daemon.starting"), 1_000, 1_000);
     assert.equal(findInterruption(home, null), 1_000_000);

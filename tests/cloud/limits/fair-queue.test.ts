@@ -62,7 +62,7 @@ describe("createFairQueue()", () => {
     assert.deepEqual(rig.started, ["noisy", "noisy", "ann", "ben", "noisy", "noisy"]);
   });
 
-  it("refuses a tenant's visits above the maximum, and work that found no slot in time", async () => {
+  it("refuses a tenant's requests above the maximum, and work that found no slot in time", async () => {
     const rig = createRig({ slots: 1, maxVisits: 2 });
     assert.deepEqual(
       [await rig.send("ann"), await rig.send("ann"), await rig.send("ann"), await rig.send("ben")],

@@ -5,15 +5,15 @@ import type { TestPerson } from "../kit/cloud-rig.ts";
 import { describeOnOneEngine } from "../kit/engines.ts";
 import { openTeamPages, PAGES_BASE, type PageVisitor, type TeamPages, visitPages } from "./pages.rig.ts";
 
-describe("the codes of what a form did", () => {
-  it("give a message on their own page, and are taken out of the address", () => {
+describe("the result codes of forms", () => {
+  it("show a message on their own page, and are removed from the address", () => {
     const parameters = new URLSearchParams("period=7d&done=revoke");
     assert.equal(takeDone("/keys", parameters), "The key is revoked.");
     assert.equal(`${parameters}`, "period=7d");
     assert.equal(withDone("/w/1/keys", "/keys", "revoke"), "/w/1/keys?done=revoke");
   });
 
-  it("give none on another page, and none if they are unknown", () => {
+  it("show none on another page, and none if they are unknown", () => {
     for (const [page, code] of [
       ["/settings", "revoke"],
       ["/nowhere", "revoke"],
@@ -58,7 +58,7 @@ describeOnOneEngine("forms of a workspace", (engine) => {
   };
   const idOn = async (path: string, pattern: RegExp) => pattern.exec(await admin.read(path))?.[1] ?? "";
 
-  it("say what they did, in a status message, once", async () => {
+  it("say what was done, in a status message, once", async () => {
     const { rig, workspace, member } = pages;
     const machine = await rig.addMachine(workspace, "laptop");
     await rig.addKey(workspace, { userId: member.userId, machineId: machine });

@@ -85,7 +85,7 @@ describeOnOneEngine("a part of a workspace's page that can't be read", (engine) 
       assert.doesNotMatch((await read(path)).text, /[Cc]ould not be read/);
     });
 
-  it("is named if it is the names of people, and the page shows their IDs", async () => {
+  it("is named if it consists of the names of people, and the page shows their IDs", async () => {
     const { accounts } = pages.rig;
     const { getPeople } = accounts;
     accounts.getPeople = () => Promise.reject(new Error("no directory"));
@@ -111,7 +111,7 @@ describeOnOneEngine("a part of a workspace's page that can't be read", (engine) 
       assert.equal((await readWithout(table, path)).status, 500, path);
   });
 
-  it("leaves the frame, the way to the other pages, and how the cause is found if it is all that a page has", async () => {
+  it("leaves the frame, the navigation, and how to find the cause, if the page has no other part", async () => {
     for (const [table, path, name] of [
       ["usage_branches", "", "Overview"],
       ["usage_hourly", "/explore", "Explore"],

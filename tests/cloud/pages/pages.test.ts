@@ -80,7 +80,7 @@ describeOnOneEngine("the pages", (engine) => {
     }
   });
 
-  it("lead from their address with a slash at its end to the page, and never to another host", async () => {
+  it("redirect from their address with a trailing slash to the page, and never to another host", async () => {
     const base = `/w/${workspace.id}`;
     for (const [path, expected] of [
       [`${base}/`, base],

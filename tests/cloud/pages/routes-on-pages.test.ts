@@ -228,7 +228,7 @@ describeOnOneEngine("each route for people", (engine) => {
   });
   after(() => world?.rig.close());
 
-  it("has a way for each route, or a reason why there is none", () => {
+  it("lists the page that reaches each route, or the reason why none does", () => {
     const routes = Object.entries(API_ROUTES).filter(([, { caller }]) => caller !== "key");
     assert.deepEqual(Object.keys(WAYS).sort(), routes.map(([name]) => name).sort());
   });

@@ -120,7 +120,7 @@ describeOnOneEngine("the sessions of a workspace", (engine) => {
     assert.match(await read(`/sessions?person=${member.userId}`), /No sessions match these filters/);
   });
 
-  it("are filtered by several values, by what their requests have not, and by cost, in the API as on the page", async () => {
+  it("are filtered by several values, by excluded values, and by cost, in the API as on the page", async () => {
     const { items } = await api("/sessions");
     const [{ spent_pico_usd: spent }] = items.filter(
       (item: { session_id: string }) => item.session_id === LONG,

@@ -12,7 +12,7 @@ describeOnPostgres("holdingWrites()", (engine) => {
   });
   after(() => test.close());
 
-  it("lets nothing be written on a cluster, through whichever node, and reads go on; elsewhere, writes go on too", async () => {
+  it("blocks writes to a cluster through any node while reads continue; elsewhere, writes continue too", async () => {
     const { workspaceId } = await addSenders(test.db, 1, 0);
     const rename = (name: string) =>
       test.db.transaction().execute(async (trx) => {

@@ -84,7 +84,7 @@ describe("findZone()", () => {
     assert.equal(berlin.dateAt(Date.UTC(2026, 2, 28, 23)), "2026-03-29");
   });
 
-  it("gives no length to a day that the calendar left out", () => {
+  it("gives a day that the calendar skipped a length of 0", () => {
     assert.equal(hours(zoneOf("Pacific/Apia"), "2011-12-30"), 0);
   });
 

@@ -219,7 +219,7 @@ describe("GET /v1/usage/models", () => {
       );
     }));
 
-  it("refuses another choice, and what a list of models has not", () =>
+  it("refuses another choice, and parameters that a list of models does not have", () =>
     withUsage(async (rig) => {
       for (const query of ["models=some", "as=anthropic/claude-haiku-4-5", "by=project", "bucket=day"])
         assert.equal((await rig.ask(`/v1/usage/models?${query}`)).status, 400, query);
@@ -242,7 +242,7 @@ describe("GET /v1/usage/comparison", () => {
       assert.deepEqual([filtered.models, filtered.compared.models], [[], 0]);
     }));
 
-  it("refuses a model without a price, and what a comparison has not", () =>
+  it("refuses a model without a price, and parameters that a comparison does not have", () =>
     withUsage(async (rig) => {
       for (const query of ["", "?as=", "?as=gpt", "?as=x/none", `?${AS}&by=project`, `?${AS}&bucket=day`]) {
         const answer = await rig.ask(`/v1/usage/comparison${query}`);

@@ -756,7 +756,7 @@ describe("a response that the client got and the meter could not read", () => {
     ["a broken chunk of an error", `HTTP/1.1 429 Too Many\r\n${badChunk}`, 429, "rate_limit"],
   ];
   for (const [name, response, status, errorClass] of responses)
-    it(`is no failure of the network, and counts as unreadable alone: ${name}`, async () => {
+    it(`is not a network failure, and counts only as unreadable: ${name}`, async () => {
       const rig = createCaptureRig();
       const connection = rig.connect(host);
       connection.pass("request", requestBytes());

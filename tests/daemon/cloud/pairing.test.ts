@@ -220,7 +220,7 @@ describe("pairing", () => {
     ["a page", { byPage: true }, 0, 1, 0],
     ["the owner with --from-now", { fromNow: true }, 0, 0, 0],
   ] as const) {
-    it(`for ${who}: leaves ${first}, paired again ${again}, after a disconnect ${anew} of what waited`, async () => {
+    it(`for ${who}: sends ${first} of the waiting requests, ${again} after pairing again, ${anew} after a disconnect`, async () => {
       const connect = async (force: boolean) => {
         await machine.service.connect({ ...options, force });
         await machine.service.connectSettled();

@@ -135,7 +135,7 @@ describe("a part of a local page that can't be read", () => {
     }
   });
 
-  it("leaves the frame, the way to the other pages, and the command that finds the cause if it is all that a page has", async () => {
+  it("leaves the frame, the navigation, and the command that finds the cause, if the page has no other part", async () => {
     for (const [path, name, breakIt] of [
       ["/", "Overview", brokenUsage],
       ["/explore", "Explore", brokenUsage],

@@ -41,7 +41,7 @@ describe("a local address that no page has", () => {
     }
   });
 
-  it("is the page itself if only a slash at its end is too much", async () => {
+  it("is the page itself if only a trailing slash is wrong", async () => {
     for (const [path, expected] of [
       ["/explore/?by=model", "/explore?by=model"],
       ["/requests/", "/requests"],
@@ -53,7 +53,7 @@ describe("a local address that no page has", () => {
     }
   });
 
-  it("is a page in a browser that does not say how it was asked", async () => {
+  it("is a page in a browser that sends no Sec-Fetch headers", async () => {
     const answer = await open("/overwiew", { accept: ACCEPT });
     assert.match(await answer.text(), /There is no page at this address/);
   });

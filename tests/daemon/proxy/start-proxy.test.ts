@@ -434,7 +434,7 @@ describe("a main thread that is behind", () => {
     assert.deepEqual(read, [1, 2, 3, 4, 5]);
   });
 
-  it("ends a ping after what was sent before it, and a probe at once", async () => {
+  it("answers a ping after everything sent before it, and a probe at once", async () => {
     const { proxy, post, postBatch, read, lastPing, turn } = await start();
     for (const byte of [1, 2]) postBatch(byte);
     const ping = proxy.ping(60_000).then(() => read.slice());

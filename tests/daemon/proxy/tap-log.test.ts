@@ -312,7 +312,7 @@ describe("createTapLog() of a process", () => {
     assert.equal(lost(), 1);
   });
 
-  it("checks before each piece of a response that the reader lives", () => {
+  it("checks before each piece of a response that the reader is alive", () => {
     const { memory, checks } = createMemory();
     const { log } = openLog(1e9, 1_000_000, memory);
     log.data(connection(1), "request", Uint8Array.of(1));

@@ -31,7 +31,7 @@ describe("the heights of bars", () => {
     );
   });
 
-  it("are labelled without zeros that say nothing", () => {
+  it("are labelled without trailing zeros", () => {
     const chart = {
       id: "c",
       title: "Cost",
@@ -134,7 +134,7 @@ describe("renderBars()", () => {
     assert.doesNotMatch(String(renderBars(chart)), /estimate|class="ahead"/);
   });
 
-  it("adds up no series that have no sum, such as what was spent and what a plan covers", () => {
+  it("states no total of series that must not be added up, such as what was spent and what a plan covers", () => {
     const text = String(renderBars({ ...chart, hasNoSum: true }));
     assert.match(text, /data-tip="2026-11-22\nOther: 1 units\n/);
     assert.match(text, /data-tip="2026-11-24: not metering for 3 h\n/);

@@ -202,7 +202,7 @@ describe("meter reconcile bill", () => {
     assert.deepEqual(rows.map(summary), [["12", "10000000000", "", "10000000000"]]);
   });
 
-  it("reads the Console's exports, with names of models for people and rounded cents", async () => {
+  it("reads the Console's exports, with display names of models and rounded cents", async () => {
     const header =
       "usage_date_utc,model,workspace,api_key,usage_type,context_window,token_type,cost_usd,cost_type\n";
     const row = (part: string, usd: string) =>

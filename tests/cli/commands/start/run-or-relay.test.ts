@@ -68,7 +68,7 @@ describe("runOrRelay()", () => {
     assert.deepEqual(stops, [600_000, 600_000, 0, 0]);
   });
 
-  it("relays in place of no daemon that must not be replaced", async () => {
+  it("does not relay in place of a daemon that must not be replaced", async () => {
     for (const failure of [new StartRefusal("The port is in use."), new TypeError("a fault")]) {
       const { code, relays } = await run([failure]);
       assert.deepEqual([code, relays], [failure, []]);

@@ -225,7 +225,7 @@ describeOnOneEngine("members", (engine) => {
     assert.deepEqual([back.role, back.via, back.name], ["member", "workspace", "New"]);
   });
 
-  it("keep their keys and invitations when somebody who is no member of the workspace cannot be removed", async () => {
+  it("keep their keys and invitations if they administer the organisation, and so cannot be removed from the workspace", async () => {
     const { workspace, admin, newcomer, members } = await setUp();
     const owner = await rig.personIn(workspace, "organisationOwner");
     const key = await rig.addKey(workspace, { scope: "admin", userId: owner.userId });

@@ -27,7 +27,7 @@ function bound(value: unknown, more: Partial<Parameters<typeof boundCall>[0]> = 
 const hello = { model: "claude-sonnet-4-5", max_tokens: 100, messages: [{ role: "user", content: "hello" }] };
 
 describe("boundCall()", () => {
-  it("is the bytes of the body and the output that it allows, at the highest rates", () => {
+  it("is the bytes of the body plus the output that it allows, at the highest rates", () => {
     const { bytes, tokens, costPicoUsd, model } = bound(hello);
     assert.equal(model, "claude-sonnet-4-5");
     assert.equal(tokens, bytes + 8_192 + 100);
@@ -41,7 +41,7 @@ describe("boundCall()", () => {
     assert.equal((three.tokens ?? 0) - (one.tokens ?? 0), 2_000 + three.bytes - one.bytes);
   });
 
-  it("is a number if the request states an infinite limit, or limits whose product is", () => {
+  it("is finite even if the request states an infinite limit, or limits whose product is infinite", () => {
     for (const limits of ['"max_tokens":1e999', '"max_tokens":1e300,"n":1e300']) {
       const body = new TextEncoder().encode(`{"model":"claude-sonnet-4-5",${limits}}`);
       const { tokens, costPicoUsd } = bound(hello, { body, bodyBytes: body.length });
@@ -50,7 +50,7 @@ describe("boundCall()", () => {
     }
   });
 
-  it("is no cost on a server of this machine, unless its model has rates", () => {
+  it("has a cost of 0 on a server of this machine, unless its model has rates", () => {
     const route = { api: "ollama.chat", provider: "ollama", model: null, requestKind: "chat" } as const;
     const free = bound({ model: "no-such-model:7b", messages: [] }, { route: { ...route, billing: "free" } });
     assert.deepEqual([free.tokens, free.costPicoUsd], [null, 0n]);

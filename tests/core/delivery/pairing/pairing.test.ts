@@ -280,7 +280,7 @@ describe("the reports of core/delivery/pairing", () => {
     });
   }
 
-  it("each fault of a poll, also a success that is not a 200", () => {
+  it("name each fault of a poll, even a success that is not a 200", () => {
     const answers: readonly [result: PollResult, error: string][] = [
       [{ kind: "transport", reason: "timeout" }, "no answer: timeout"],
       [{ ...approved, status: 201 } as PollResult, "HTTP 201"],

@@ -59,7 +59,7 @@ describe("the reports of core/delivery/uploader", () => {
     [DAY, true, null],
   ];
   for (const [uploadFrom, isAnnounced, message] of notices) {
-    it(`from when bodies go out, once that is kept: ${uploadFrom}${isAnnounced ? ", unless the command has" : ""}`, () => {
+    it(`state from when bodies are sent, once that is saved: ${uploadFrom}${isAnnounced ? ", unless the command has" : ""}`, () => {
       const on: UploaderEvent = { kind: "body_sync_switched", enabled: true };
       const due = uploaderTransition(initialUploaderState, on, DAY).state;
       const stamped: UploaderEvent = { kind: "upload_from_stamped", uploadFrom, isAnnounced };

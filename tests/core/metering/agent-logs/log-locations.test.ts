@@ -8,7 +8,7 @@ const foldersOf = (places: Parameters<typeof logLocations>[0], format: string) =
   logLocations(places).flatMap((each) => (each.format === format ? [each.folder] : []));
 
 describe("logLocations()", () => {
-  it("knows a folder for each agent, on each platform", () => {
+  it("has a folder for each agent, on each platform", () => {
     for (const platform of ["linux", "darwin", "win32"]) {
       const agents = new Set(logLocations({ ...linux, platform }).map(({ agent }) => agent));
       assert.deepEqual([...agents].sort(), [...LOG_AGENTS].sort());

@@ -117,7 +117,7 @@ describe("toLogRecord()", () => {
     assert.equal(toRecord().usageExtras, null);
   });
 
-  it("accepts only ids and names that the wire could state", () => {
+  it("accepts only ids and names that the wire format allows", () => {
     for (const hostile of ["a\nb", "\u001b[31m", "a b\u0000", "\u202eid", "", "../..", " "]) {
       const record = toRecord({
         ...{

@@ -126,7 +126,7 @@ describe("splitAddedHosts()", () => {
     );
   });
 
-  it("comes with a sentence about earlier calls", () => {
+  it("is described with its earlier calls", () => {
     assert.equal(
       describeAddedHost(host),
       "Not metered: 1 call to a.test before the host was added. A daemon started since then meters it.",

@@ -291,7 +291,7 @@ describe("parsePriceList() of OpenRouter's models", () => {
   });
 });
 
-describe("parsePriceList() of a list that is not as it should be", () => {
+describe("parsePriceList() of an invalid list", () => {
   it("says what is wrong", () => {
     assert.equal(problemOf("<html>", "litellm"), "is not JSON");
     assert.equal(problemOf("[]", "litellm"), "is not in the format litellm: an object of models is expected");

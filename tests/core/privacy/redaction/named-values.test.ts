@@ -106,7 +106,7 @@ describe("named_secret", () => {
     "exports.createO200KTokenMap = createO200KTokenMap; exports.jwt = require_jwt_jwt_jwt.jwt;",
     "exports.CompositeToken = exports.id3x7Q2b_1 = class Key {}",
   ]) {
-    it(`leaves ${text.slice(0, 50)}…`, () => {
+    it(`leaves ${text.slice(0, 50)}… unchanged`, () => {
       assert.deepEqual(redact(`${text} \n`), { ok: true, text: `${text} \n`, summary: [] });
     });
   }

@@ -79,7 +79,7 @@ describe("service_key", () => {
     `AGFzbQEAAAABXg/${"SCW"}${"A7".repeat(8)}B/fX5+fn4AYAA`,
     "Q~ :aa -us azdo",
   ]) {
-    it(`leaves ${text.slice(0, 30)}…`, () => {
+    it(`leaves ${text.slice(0, 30)}… unchanged`, () => {
       assert.deepEqual(redact(`${text} `), { ok: true, text: `${text} `, summary: [] });
     });
   }

@@ -21,7 +21,7 @@ describe("withProgress()", () => {
     assert.equal(told, 2);
   });
 
-  it("rejects as the work does", async () => {
+  it("rejects with the error of the work", async () => {
     await assert.rejects(
       withProgress(Promise.reject(new Error("no cloud")), async () => {}),
       /no cloud/,
