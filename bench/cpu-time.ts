@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import process from "node:process";
 
-/**
- * CPU time in milliseconds, which other load on the machine changes less than the time that passes. Of other processes it is read from
- * `/proc` (Linux only), which counts that of their ended children in steps of 10 ms.
- */
+/** Returns the CPU time of this process in milliseconds. Other load on the machine affects it less than elapsed time. */
 export function ownCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }
 
-/** Returns the CPU time of a process and of all that it started, in milliseconds. */
+/**
+ * Returns the CPU time of a process and of all that it started, in milliseconds. Reads `/proc` (Linux only), which counts the time of
+ * children that have ended in steps of 10 ms.
+ */
 export function treeCpuMs(root: number): number {
   const parents = new Map<number, number>();
   for (const name of readdirSync("/proc")) {
@@ -25,13 +25,13 @@ export function treeCpuMs(root: number): number {
   return [...parents.keys()].filter(isInTree).reduce((sum, id) => sum + runMs(id) + endedChildrenMs(id), 0);
 }
 
-/** The CPU time of a piece of work in milliseconds: of this process, and of another one with all that it started. */
+/** The CPU time of a piece of work in milliseconds: in this process, and in another process with all that it started. */
 export interface MeasuredCpu {
   readonly own: number;
   readonly tree: number;
 }
 
-/** Measures a piece of work. What reading the other processes takes (4 ms with 200 of them) is left out. */
+/** Measures a piece of work, without the time to read `/proc` (4 ms with 200 processes). */
 export async function measureCpu(root: number, work: () => Promise<unknown>): Promise<MeasuredCpu> {
   const treeBefore = treeCpuMs(root);
   const ownBefore = ownCpuMs();
@@ -91,27 +91,27 @@ export const median = (figures: readonly number[]): number =>
   figures.toSorted((a, b) => a - b)[figures.length >> 1] ?? 0;
 
 /**
- * Returns by how much this machine, as it is now, is slower than the one that the budgets were set on; at least 1. Measured in the same
- * run as what is compared with a budget, so that a slow machine does not fail and a slow page does.
+ * Returns how many times slower this machine is at the moment than the one that the budgets were set on; at least 1. Figures are divided by it
+ * before they are compared with a budget, so that a slow page fails, and a slow machine does not.
  */
 export function machineFactor(): number {
   const figures = Array.from({ length: 15 }, runReference);
   return Math.max(1, median(figures) / REFERENCE_MS);
 }
 
-/** A piece of work, and by how much the machine was slower beside it than the one that the budgets were set on. */
+/** The CPU time of a piece of work, and how many times slower the machine was meanwhile than the one that the budgets were set on. */
 export interface PacedCpu extends MeasuredCpu {
   readonly factor: number;
 }
 
-/** Measures a piece of work between two runs of the reference. Another load on the machine slows all three down. */
+/** Measures a piece of work between two runs of the reference. Other load on the machine slows down all three. */
 export async function measurePaced(root: number, work: () => Promise<unknown>): Promise<PacedCpu> {
   const before = runReference();
   const measured = await measureCpu(root, work);
   return { ...measured, factor: (before + runReference()) / 2 / REFERENCE_MS };
 }
 
-/** Returns the median of figures on the machine that the budgets were set on. A faster machine's figures stay as they are. */
+/** Returns the median that the machine of the budgets would have. Figures of a faster machine are not changed. */
 export function pacedMedian(figures: readonly PacedCpu[], of: (figure: PacedCpu) => number): number {
   const isFaster = median(figures.map(({ factor }) => factor)) < 1;
   return median(figures.map((figure) => of(figure) / (isFaster ? 1 : figure.factor)));

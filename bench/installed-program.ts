@@ -1,4 +1,4 @@
-// The program as an installed package has it, for benches that start it.
+// Installs the program as npm would, for benches that start it.
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -8,19 +8,19 @@ const root = resolve(import.meta.dirname, "..");
 
 /** An installed program with its own home. */
 interface InstalledProgram {
-  /** `cli/bin.js`, without the sources beside it. */
+  /** The path of `cli/bin.js`, next to which there are no sources. */
   readonly program: string;
   readonly home: string;
   readonly env: NodeJS.ProcessEnv;
   remove(): void;
 }
 
-/** Whether there is output of `npm run build`. */
+/** Whether `npm run build` has written its output. */
 export const isBuilt = () => existsSync(join(root, "dist/cli/bundle/main.js"));
 
 /** Installs the output of `npm run build` in a temporary folder. */
 export function installProgram(): InstalledProgram {
-  if (!isBuilt()) throw new Error("there is no output of the build. Build it: npm run build");
+  if (!isBuilt()) throw new Error("The program is not built. Build it: npm run build");
   const folder = mkdtempSync(join(tmpdir(), "meter-bench-"));
   cpSync(join(root, "dist"), join(folder, "dist"), { recursive: true });
   for (const name of [
@@ -29,6 +29,7 @@ export function installProgram(): InstalledProgram {
     "cli/load-bundle.js",
     "cli/node-version.js",
     "cli/supervise.sh",
+    "cli/time-zone.js",
   ])
     cpSync(join(root, name), join(folder, name));
   cpSync(join(root, "package.json"), join(folder, "package.json"));

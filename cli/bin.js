@@ -9,14 +9,14 @@ if (await isNodeNewEnough("meter", import.meta.url)) {
   const { findCompileCacheFolder } = await import("./compile-cache.js");
   const cacheFolder = findCompileCacheFolder(process.env);
   const words = process.argv.slice(2);
-  // Each of these is a program of its own, because it is run often: Node loads it in half the time.
-  const isOwnProgram =
+  // Each of these commands is run often, so it is a single file, which Node loads in half the time.
+  const isOftenRunCommand =
     ["report", "run", "status"].includes(words[0]) || (words[0] === "statusline" && words.length === 1);
   const source = new URL(
-    isOwnProgram ? `commands/${words[0]}/run-${words[0]}.ts` : "main.ts",
+    isOftenRunCommand ? `commands/${words[0]}/run-${words[0]}.ts` : "main.ts",
     import.meta.url,
   );
-  if (isOwnProgram && !existsSync(source)) {
+  if (isOftenRunCommand && !existsSync(source)) {
     const { loadBundle } = await import("./load-bundle.js");
     const bundle = new URL(`../dist/cli/bundle/run-${words[0]}.cjs`, import.meta.url);
     const { program, saveCode } = loadBundle(bundle, cacheFolder);

@@ -23,9 +23,9 @@ try {
     ["meter status", [program, "status"]],
     ["meter report", [program, "report"]],
   ];
-  // Runs once to fill the caches and create a database, as on a machine in use.
+  // The start and one run of each command fill the caches and create a database, as on a machine in use.
   const { status } = spawnSync(process.execPath, [program, "start"], { env, stdio: "inherit" });
-  if (status !== 0) throw new Error(`meter start ended with ${status}`);
+  if (status !== 0) throw new Error(`meter start failed with exit code ${status}`);
   const times = new Map(contenders.map(([name]) => [name, [] as number[]]));
   for (const [, words] of contenders) run(words);
   for (let round = 0; round < ROUNDS; round += 1) {

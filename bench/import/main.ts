@@ -114,7 +114,7 @@ async function writeLogs(home: string): Promise<number> {
   return bytes;
 }
 
-/** Runs `meter import` and returns its JSON, its time and the most memory that it had (Linux). */
+/** Runs `meter import` and returns its JSON, its duration and its peak memory (Linux only). */
 async function runImport({ program, env }: ReturnType<typeof installProgram>, home: string) {
   const begun = performance.now();
   const child = spawn(process.execPath, [program, "import", "--json"], {
@@ -129,12 +129,12 @@ async function runImport({ program, env }: ReturnType<typeof installProgram>, ho
       const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
       bytes = Math.max(bytes, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024);
     } catch {
-      // It has ended, or this is no Linux.
+      // The process has exited, or this is not Linux.
     }
   }, 50);
   const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
   clearInterval(watch);
-  if (code !== 0) throw new Error(`meter import ended with ${code}`);
+  if (code !== 0) throw new Error(`meter import failed with exit code ${code}`);
   const { agents } = JSON.parse(text) as { agents: { agent: string; lines: number; new_records: number }[] };
   return { seconds: (performance.now() - begun) / 1_000, bytes, agents };
 }

@@ -80,13 +80,13 @@ async function drain<Batch>(
       latencies.push(performance.now() - startedAt);
     }
   };
-  const everyone = (until: number) =>
+  const runAll = (until: number) =>
     Promise.all(Array.from({ length: workers }, (_, worker) => run(worker, until)));
-  await everyone(WARM_UP_BATCHES);
+  await runAll(WARM_UP_BATCHES);
   latencies.length = 0;
   const timed = all.length - next;
   const startedAt = performance.now();
-  await everyone(all.length);
+  await runAll(all.length);
   const seconds = (performance.now() - startedAt) / 1_000;
   return { recordsPerSecond: (timed * size) / seconds, latencies };
 }
@@ -165,7 +165,7 @@ async function byCopy(
     stdio: ["ignore", "inherit", "inherit"],
   });
   const code = await new Promise<number | null>((resolve) => psql.once("exit", resolve));
-  if (code !== 0) throw new Error(`psql ended with ${code}`);
+  if (code !== 0) throw new Error(`psql failed with exit code ${code}`);
   return { recordsPerSecond: timed.length / ((performance.now() - startedAt) / 1_000), latencies: [] };
 }
 
@@ -243,7 +243,7 @@ function report(results: Readonly<Record<string, readonly Round[]>>): void {
     median((results[name] ?? []).map(({ recordsPerSecond }) => recordsPerSecond));
   const titles: Record<string, string> = {
     http: "over HTTP, one cloud process, rollups included",
-    statement: "one json_to_recordset statement a batch, no rollups",
+    statement: "one json_to_recordset statement per batch, no rollups",
     copy: "COPY through psql, no batches, no rollups",
   };
   process.stdout.write(

@@ -22,7 +22,7 @@ import { makeBatches, type WireRecord } from "./records.ts";
 const { values: options } = parseArgs({
   options: {
     seconds: { type: "string", default: "10" },
-    /** Connections of the noisy workspace, each of its own machine. */
+    /** Connections of the noisy workspace, each from a different machine. */
     noisy: { type: "string", default: "100" },
     /** Machines of the small workspace. */
     good: { type: "string", default: "4" },
@@ -38,7 +38,7 @@ const [seconds, noisyMachines, goodMachines] = [options.seconds, options.noisy, 
 const GOOD_SIZE = 10;
 const NOISY_SIZE = 500;
 
-/** The time between two batches of one of the small workspace's machines, milliseconds. */
+/** The time between two batches of a machine of the small workspace. */
 const GOOD_INTERVAL_MS = 100;
 
 /** The responses that one workspace got. */
@@ -48,13 +48,13 @@ interface Outcome {
   refused: number;
 }
 
-/** The input of the noisy workspace's thread. It has its own thread so that its work does not delay the measurement. */
+/** The input of the noisy workspace's thread. It runs in a separate thread so that its work does not delay the measurement. */
 interface NoisyTask {
   readonly url: string;
   readonly senders: readonly Sender[];
 }
 
-/** Sends a batch. Returns how long to wait before the next, milliseconds. */
+/** Sends a batch. Returns how long to wait before the next one, in milliseconds. */
 async function send(
   url: string,
   agent: Agent,
@@ -105,7 +105,7 @@ async function runGood(url: string, agent: Agent, senders: readonly Sender[]): P
   return outcome;
 }
 
-/** Runs in its own thread. Sends until the measurement ends. */
+/** Sends batches until the measurement ends. Runs in the noisy workspace's thread. */
 async function runNoisy({ url, senders }: NoisyTask): Promise<Outcome> {
   const agent = new Agent({ connections: senders.length });
   const payloads = payloadsOf(makeBatches(400, NOISY_SIZE, Date.now(), 77_777));
@@ -156,12 +156,12 @@ async function main(): Promise<void> {
   });
   const beside = await runGood(cloud.url, agent, good.senders);
   process.stdout.write(`${describe("small workspace, beside the noisy one", beside)}\n`);
-  const loud = await noise;
-  process.stdout.write(`${describe("noisy workspace", loud)}\n`);
+  const noisyOutcome = await noise;
+  process.stdout.write(`${describe("noisy workspace", noisyOutcome)}\n`);
   const { rows } = await sql<{ n: string }>`select count(*)::text as n from requests
     where workspace_id = ${noisy.workspaceId}::uuid`.execute(db);
-  if (Number(rows[0]?.n) !== loud.acknowledged)
-    throw new Error(`${rows[0]?.n} records are stored, but ${loud.acknowledged} were acknowledged`);
+  if (Number(rows[0]?.n) !== noisyOutcome.acknowledged)
+    throw new Error(`${rows[0]?.n} records are stored, but ${noisyOutcome.acknowledged} were acknowledged`);
   await Promise.all([agent.close(), db.destroy()]);
   await cloud.end("SIGTERM");
   await server.stop();

@@ -1,5 +1,5 @@
-// `npm run bench:ledger -- --rows 10000,1000000`: the heap that a verification of a workspace's ledgers needs, by the number of audit
-// events, on PostgreSQL 15. The heap is measured after a garbage collection at each fiftieth result of a query.
+// `npm run bench:ledger -- --rows 10000,1000000`: the heap that the verification of a workspace's ledgers needs, by the number of audit
+// events, on PostgreSQL 15. The heap is measured after a garbage collection, once for every 50 results of queries.
 import process from "node:process";
 import { sql } from "kysely";
 import { systemClock } from "../../adapters/clock/system-clock.ts";
@@ -12,7 +12,7 @@ import { fillAuditEvents, onResults } from "../../tests/cloud/kit/long-ledger.ts
 import { missingPostgres, startPostgres } from "../../tests/cloud/kit/postgres-server.ts";
 import { addSenders } from "../../tests/cloud/kit/senders.ts";
 
-/** The heap of the longest ledger may be this much larger than that of the shortest, MiB. */
+/** How much more heap the longest ledger may need than the shortest, in MiB. */
 const MAX_MORE_MIB = 4;
 
 const MEASURED_EVERY = 50;

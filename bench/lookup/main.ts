@@ -1,6 +1,6 @@
 /**
- * Measures how long the caller of a connection takes to find on a machine with many open sockets (Linux): `npm run
- * bench:lookup -- [sockets]`. Needs as many file descriptors as sockets.
+ * `npm run bench:lookup -- [sockets]`: measures how long it takes to find the caller of a connection on a machine with many open sockets
+ * (Linux). Needs as many file descriptors as sockets.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,8 +13,8 @@ const LOOKUPS = 25;
 
 const sockets = Number(process.argv[2] ?? 20_000);
 
-/** Holds both ends of open connections. */
-const crowd = `
+/** A program that opens connections and holds both of their ends. */
+const holderScript = `
 const { connect, createServer } = require("node:net");
 const pairs = Number(process.argv[1]);
 const server = createServer((socket) => socket.pause()).listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () => {
@@ -29,8 +29,8 @@ const server = createServer((socket) => socket.pause()).listen({ port: 0, host: 
 });
 `;
 
-/** Connects and stays until it is killed. */
-const caller = `require("node:net").connect(Number(process.argv[1]), "127.0.0.1").resume()`;
+/** A program that connects and runs until it is killed. */
+const callerScript = `require("node:net").connect(Number(process.argv[1]), "127.0.0.1").resume()`;
 
 const start = (script: string, argument: number): ChildProcess =>
   spawn(process.execPath, ["-e", script, String(argument)], { stdio: ["ignore", "pipe", "inherit"] });
@@ -38,7 +38,7 @@ const start = (script: string, argument: number): ChildProcess =>
 const median = (values: number[]): string =>
   (values.sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN).toFixed(1);
 
-const holder = start(crowd, Math.floor(sockets / 2));
+const holder = start(holderScript, Math.floor(sockets / 2));
 if (holder.stdout !== null) await once(holder.stdout, "data");
 const server = createServer((socket) => socket.resume()).listen(0, "127.0.0.1");
 await once(server, "listening");
@@ -48,7 +48,7 @@ const atAccept: number[] = [];
 const afterwards: number[] = [];
 let found = 0;
 for (let lookup = 0; lookup < LOOKUPS; lookup += 1) {
-  const child = start(caller, port);
+  const child = start(callerScript, port);
   const [{ remotePort }] = (await once(server, "connection")) as [Socket];
   const ends = { clientPort: remotePort ?? 0, serverPort: port };
   const startedAtMs = performance.now();

@@ -51,7 +51,7 @@ export async function openProvider(folder: string): Promise<Provider & { stop():
   return { port, folder, caFile: authority.certificatePath, certFile, keyFile, stop };
 }
 
-/** Puts the provider far away: `roundTripMs` from every contender. */
+/** Makes the provider seem far away, at a distance of `roundTripMs` from every contender. */
 export async function openFarProvider(
   provider: Provider,
   roundTripMs: number,
@@ -70,7 +70,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function ended(child: ChildProcess): Promise<void> {
+/** Ends a process, by force after 5 s. */
+async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     child.kill("SIGTERM");
     const force = setTimeout(() => child.kill("SIGKILL"), 5000);
@@ -80,7 +81,7 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 /** Waits until the port accepts connections, because not every peer reports when it is ready. */
-async function listening(port: number): Promise<void> {
+async function waitUntilListening(port: number): Promise<void> {
   const { connect } = await import("node:net");
   for (let tries = 0; tries < 300; tries += 1) {
     const socket = connect(port, "127.0.0.1");
@@ -94,7 +95,8 @@ async function listening(port: number): Promise<void> {
   throw new Error(`nothing listens on port ${port}`);
 }
 
-function installed(program: string, ...args: string[]): string | null {
+/** Returns the output of a program, or null if it is not installed. */
+function outputOf(program: string, ...args: string[]): string | null {
   try {
     return execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
   } catch {
@@ -113,7 +115,7 @@ export async function direct(provider: Provider): Promise<Contender> {
  * A relay with TLS on both sides and keep-alive to the upstream, with one worker. It parses no bodies and records nothing.
  */
 export async function nginx(provider: Provider): Promise<Contender | null> {
-  if (installed("/usr/sbin/nginx", "-v") === null) return null;
+  if (outputOf("/usr/sbin/nginx", "-v") === null) return null;
   const folder = `${provider.folder}/nginx`;
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
@@ -137,17 +139,17 @@ http {
 }`,
   );
   const child = spawn("/usr/sbin/nginx", ["-c", `${folder}/nginx.conf`, "-p", folder], { stdio: "inherit" });
-  await listening(port);
+  await waitUntilListening(port);
   const version = (
     execFileSync("/bin/sh", ["-c", "/usr/sbin/nginx -v 2>&1"], { encoding: "utf8" }).split("/")[1] ?? ""
   ).trim();
   const route = { host, port, proxyPort: null, caFiles: [provider.caFile] };
-  return { name: "nginx", version, route, pid: child.pid as number, stop: () => ended(child) };
+  return { name: "nginx", version, route, pid: child.pid as number, stop: () => end(child) };
 }
 
-/** How the meter is started if it differs from the usual start. */
+/** How the meter's start differs from the usual one. */
 interface MeterOptions {
-  /** Whether a budget with ample room is set, which blocks. */
+  /** Whether there is a blocking budget with ample room. */
   readonly hasBudget?: boolean;
   hasMemoryLimits?: boolean;
   /** Stops the main thread repeatedly for this long; 0 for never. */
@@ -182,31 +184,31 @@ export async function meter(provider: Provider, options: MeterOptions = {}): Pro
     },
     stdio: ["ignore", "ignore", "inherit"],
   });
-  await listening(proxyPort);
+  await waitUntilListening(proxyPort);
   const caFile = `${home}/ca/ca.pem`;
   if (!existsSync(caFile)) throw new Error(`no authority at ${caFile}`);
   const manifest = JSON.parse(readFileSync(here("../../package.json"), "utf8")) as { version: string };
   const version = `${manifest.version}${installed === null ? " from sources" : ""}`;
   const route = { host, port: provider.port, proxyPort, caFiles: [provider.caFile, caFile] };
   const stop = async () => {
-    await ended(child);
+    await end(child);
     installed?.remove();
   };
   return { name: hasBudget ? "meter, budget" : "meter", version, route, pid: child.pid as number, stop };
 }
 
-/** The resident memory of the smallest program with the meter's threads, in MiB: the floor of the meter's own. */
+/** Returns the resident memory of the smallest program with the meter's threads, in MiB: the floor of the meter's memory. */
 export async function bareThreadsMiB(): Promise<number> {
   const child = fork(here("./peers/bare-threads.js"), { env: withMemoryLimits(process.env) });
   await once(child, "message");
   try {
     return residentMiB(child.pid as number);
   } finally {
-    await ended(child);
+    await end(child);
   }
 }
 
-/** The smallest program with the meter's processes, which passes calls on as the meter does: the floor of the meter's memory. */
+/** Starts the smallest program that has the meter's processes and forwards calls: the floor of the meter's memory. */
 export async function bareProcesses(provider: Provider): Promise<Contender> {
   const port = await freePort();
   const { caFile, certFile, keyFile } = provider;
@@ -215,7 +217,7 @@ export async function bareProcesses(provider: Provider): Promise<Contender> {
   });
   await once(child, "message");
   const route = { host, port: provider.port, proxyPort: port, caFiles: [caFile] };
-  const stop = () => ended(child);
+  const stop = () => end(child);
   return { name: "bare processes", version: process.version, route, pid: child.pid as number, stop };
 }
 
@@ -240,9 +242,9 @@ async function nodePeer(
     env: { ...process.env, NODE_EXTRA_CA_CERTS: provider.caFile },
   });
   const [{ caFile }] = (await once(child, "message")) as [{ caFile: string }];
-  await listening(port);
+  await waitUntilListening(port);
   const route = { host, port: provider.port, proxyPort: port, caFiles: [provider.caFile, caFile] };
-  return { name, version, route, pid: child.pid as number, stop: () => ended(child) };
+  return { name, version, route, pid: child.pid as number, stop: () => end(child) };
 }
 
 export const bareTap = (provider: Provider) =>
@@ -252,7 +254,7 @@ export const httpMitmProxy = (provider: Provider) =>
 export const mockttp = (provider: Provider) => nodePackage("mockttp", "./peers/mockttp.ts", provider);
 
 export async function mitmproxy(provider: Provider): Promise<Contender | null> {
-  const version = installed("/usr/bin/mitmdump", "--version");
+  const version = outputOf("/usr/bin/mitmdump", "--version");
   if (version === null) return null;
   const folder = `${provider.folder}/mitmproxy`;
   mkdirSync(folder, { recursive: true });
@@ -266,7 +268,7 @@ export async function mitmproxy(provider: Provider): Promise<Contender | null> {
     ],
     { stdio: ["ignore", "ignore", "inherit"] },
   );
-  await listening(port);
+  await waitUntilListening(port);
   const caFile = `${folder}/mitmproxy-ca-cert.pem`;
   const route = { host, port: provider.port, proxyPort: port, caFiles: [provider.caFile, caFile] };
   return {
@@ -274,6 +276,6 @@ export async function mitmproxy(provider: Provider): Promise<Contender | null> {
     version: /Mitmproxy: (\S+)/.exec(version)?.[1] ?? "",
     route,
     pid: child.pid as number,
-    stop: () => ended(child),
+    stop: () => end(child),
   };
 }

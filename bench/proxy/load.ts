@@ -35,7 +35,7 @@ export interface Measured {
   receivedBytes: number;
 }
 
-const trusting = (route: Route): SecureContext =>
+const secureContextOf = (route: Route): SecureContext =>
   createSecureContext({ ca: route.caFiles.map((file) => readFileSync(file, "utf8")) });
 
 async function open(route: Route, secureContext: SecureContext): Promise<TLSSocket & { abort(): void }> {
@@ -110,7 +110,7 @@ function createEndFinder(): (bytes: Buffer) => boolean {
 /** Cancels each call after a different number of response bytes. */
 async function cancelAll(route: Route, work: Workload, measured: Measured): Promise<void> {
   const request = requestBytes(work, route);
-  const secureContext = trusting(route);
+  const secureContext = secureContextOf(route);
   let left = work.requests;
   const client = async () => {
     while (left > 0) {
@@ -137,9 +137,9 @@ async function cancelAll(route: Route, work: Workload, measured: Measured): Prom
 }
 
 /** Makes each call on a new connection, as a process that makes one call does. */
-async function callAnew(route: Route, work: Workload, measured: Measured): Promise<void> {
+async function callOnNewConnections(route: Route, work: Workload, measured: Measured): Promise<void> {
   const request = requestBytes(work, route);
-  const secureContext = trusting(route);
+  const secureContext = secureContextOf(route);
   let left = work.requests;
   const client = async () => {
     while (left > 0) {
@@ -206,7 +206,7 @@ function callOn(
 /** Makes all calls on a fixed number of connections. */
 async function callAll(route: Route, work: Workload, measured: Measured): Promise<void> {
   const request = requestBytes(work, route);
-  const secureContext = trusting(route);
+  const secureContext = secureContextOf(route);
   const sockets = await Promise.all(
     Array.from({ length: work.connections }, () => open(route, secureContext)),
   );
@@ -229,7 +229,7 @@ async function callAll(route: Route, work: Workload, measured: Measured): Promis
 export async function run(route: Route, work: Workload): Promise<Measured> {
   const measured: Measured = { requests: 0, seconds: 0, latencyMs: [], firstByteMs: [], receivedBytes: 0 };
   if (work.kind === "cancel") await cancelAll(route, work, measured);
-  else if (work.kind === "new") await callAnew(route, work, measured);
+  else if (work.kind === "new") await callOnNewConnections(route, work, measured);
   else await callAll(route, work, measured);
   return measured;
 }

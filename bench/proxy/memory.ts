@@ -15,9 +15,9 @@ import { runLoad } from "./run-load.ts";
 const option = (name: string, otherwise: number) =>
   process.argv.includes(name) ? Number(process.argv[process.argv.indexOf(name) + 1]) : otherwise;
 
-/** Time for memory to settle after a load, in milliseconds: it is to be back within a minute. */
+/** How long after a load memory is measured, in milliseconds: within a minute it should have returned to its level at rest. */
 const SETTLE_MS = 60_000;
-/** Time for the start to end, in milliseconds. */
+/** How long after the start memory is measured, in milliseconds. */
 const START_MS = 10_000;
 const SAMPLE_MS = 50;
 

@@ -1,5 +1,5 @@
-// `npm run bench:new-connections`: a call on a new connection, as from a program that starts, calls and exits. Its time
-// with the provider 30 ms away, and its CPU with the provider next door, for all contenders in one run. `--quick` makes
+// `npm run bench:new-connections`: measures a call on a new connection, as from a program that starts, makes a call and exits: its
+// duration with the provider 30 ms away, and its CPU time with the provider nearby, for all contenders in one run. `--quick` makes
 // a fifth of the calls; `--only meter,direct` runs only these.
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
@@ -61,7 +61,7 @@ async function measure(name: string, make: Make, near: Provider, far: Provider):
   let one: Figures;
   let four: Figures;
   try {
-    await load(atFar, calls(4, 400)); // compiled code is measured
+    await load(atFar, calls(4, 400)); // warms up, so that compiled code is measured
     one = await load(atFar, calls(1, 300));
     four = await load(atFar, calls(4, 1_000));
   } finally {
@@ -93,7 +93,7 @@ try {
   const load = loadavg().map((each) => each.toFixed(1));
   console.log(`Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, load ${load.join(" ")}`);
   console.log(
-    `provider ${ROUND_TRIP_MS} ms away: ms per call, times direct; provider next door: CPU per call\n`,
+    `provider ${ROUND_TRIP_MS} ms away: ms per call, times direct; provider nearby: CPU per call\n`,
   );
   let direct: Row | null = null;
   const rows: Row[] = [];

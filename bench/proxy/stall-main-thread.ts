@@ -1,5 +1,5 @@
-// Preloaded into the daemon by `bench:memory -- --stall SECONDS`: stops its main thread in every other period. The relay, which the daemon
-// starts with the same options, is not stopped.
+// Preloaded into the daemon by `bench:memory -- --stall SECONDS`: alternately stops its main thread for SECONDS and lets it run for as long.
+// The relay, which the daemon starts with the same options, is not stopped.
 import process from "node:process";
 import { isMainThread } from "node:worker_threads";
 

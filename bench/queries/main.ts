@@ -2,12 +2,12 @@
  * `npm run bench:queries`: the duration of overview and analytics on PostgreSQL 15 with 0.1, 1 and 10 million requests of
  * one workspace over a year: ten people with a machine each, two projects and three models. Requests and rollups are
  * created with the statement of ingest. Queries go through the app with session, membership and row-level security, without
- * a socket. No period starts or ends on a full hour. Then the CPU time of every page over the most requests, with the coverage of 1,000
- * machines, against its goal. Also the disk of each size, and how long vacuum takes. Fails if a page takes more than it did, or if a report
- * grows with the requests.
+ * a socket. No period starts or ends on a full hour. Then it measures the CPU time of every page over the largest number of requests, with
+ * the coverage of 1,000 machines, against its goal. It also prints the disk space of each size, and how long vacuum takes. Fails if a page
+ * exceeds its limit, or if a report takes longer with more requests.
  *
  * `node bench/queries/main.ts [--requests 100000,1000000,10000000] [--rounds 60] [--disk]`: `--disk` keeps the databases in a folder
- * for temporary files instead of in memory, which ten million requests need 8 GB of.
+ * for temporary files instead of in memory. Ten million requests need 8 GB.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -40,9 +40,9 @@ const rounds = Number(options.rounds);
 
 /** The maximum ratio of the duration at the largest size to that at the smallest. */
 const MAX_RATIO = 1.5;
-/** The goal of an overview: its median CPU time at the largest size, which other programs change less than its duration. */
+/** The goal of an overview: its median CPU time at the largest size, which other programs affect less than its duration. */
 const OVERVIEW_GOAL_MS = 30;
-/** That of a year is near the goal, with the coverage of 1,000 machines. It may not become slower. */
+/** The limit of an overview. With the coverage of 1,000 machines, that of a year is near the goal, and may not become slower. */
 const maxOverviewMs = (path: string) => (path === "overview" ? OVERVIEW_GOAL_MS : 34);
 
 const WARM_UP = 10;
@@ -117,8 +117,8 @@ async function seed(db: CloudDatabase, total: number): Promise<void> {
 }
 
 /**
- * Prints the disk that the tables of a workspace take, and how long vacuum takes: the first one, and one after a thousandth of the
- * requests were filled in by a later record, which is what changes them.
+ * Prints the disk space of a workspace's tables, and how long two vacuums take: the first one, and one after later records have filled in a
+ * thousandth of the requests, the only way in which requests change.
  */
 async function measureDisk(db: CloudDatabase, total: number): Promise<void> {
   const vacuum = async () => {
@@ -159,10 +159,10 @@ async function seedBranches(db: CloudDatabase): Promise<void> {
   }
 }
 
-/** How many machines state their coverage. */
+/** The number of machines that report their coverage. */
 const MACHINES = 1_000;
 
-/** Creates machines that were on from 8 to 18 on each of 30 days, with something missed in one hour of 20. */
+/** Creates machines that ran from 8 to 18 o'clock on each of 30 days, and missed calls in one hour of 20. */
 async function seedCoverage(db: CloudDatabase): Promise<void> {
   const now = sql`to_timestamp(${NOW / 1_000}::float8)`;
   const id = sql`lpad(machine::text, 32, '0')::uuid`;
@@ -306,8 +306,8 @@ async function compare(
 const PAGE_GOAL_MS = 100;
 
 /**
- * The pages, each with the most CPU time that it may take in milliseconds. Those above the goal are known to miss it: they may not become
- * slower.
+ * The pages, each with its limit of CPU time in milliseconds. Pages whose limit is above the goal are known to miss the goal, and may not
+ * become slower.
  */
 const PAGES: readonly (readonly [path: string, mostMs: number])[] = [
   ["/", 100],
@@ -332,7 +332,7 @@ const PAGE_ROUNDS = 7;
 /** Measures the CPU time of each page. */
 async function measurePages({ open }: Contender, postgres: number): Promise<void> {
   console.log(
-    `\nCPU time of each page on the reference machine, median of ${PAGE_ROUNDS}, and by how much this one is slower:`,
+    `\nCPU time of each page on the reference machine, median of ${PAGE_ROUNDS}, and how many times slower this machine is:`,
   );
   for (const [path, mostMs] of PAGES) {
     const figures: PacedCpu[] = [];

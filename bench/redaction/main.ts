@@ -125,5 +125,9 @@ for (const [name, make] of SUBJECTS) {
     whole.outcome,
   ]);
 }
-process.stdout.write(isLinear ? "\ntime is linear in the text\n" : "\nnot linear\n");
+process.stdout.write(
+  isLinear
+    ? "\nThe time is linear in the text's length.\n"
+    : "\nThe time is not linear in the text's length.\n",
+);
 process.exitCode = isLinear ? 0 : 1;

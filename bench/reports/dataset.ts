@@ -4,7 +4,7 @@ import type { RequestRecord, TokenCounts } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { uuidV7 } from "../../core/values/uuid.ts";
 
-/** The models of the data set: with provider, client, and which counts the provider states. */
+/** The models of the data set. */
 const MODELS = [
   {
     provider: "anthropic",
@@ -47,7 +47,7 @@ function createRandom(seed: number): () => number {
   };
 }
 
-/** What records are made. */
+/** Describes the records to make. */
 export interface Dataset {
   readonly requests: number;
   readonly days: number;
@@ -60,7 +60,7 @@ export interface Dataset {
   readonly even: boolean;
 }
 
-/** The work of a person or an agent on one topic. */
+/** The work of a person or an agent on one topic, in one project. */
 interface WorkSession {
   readonly project: number;
   readonly model: number;

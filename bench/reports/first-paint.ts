@@ -13,8 +13,8 @@ const FIRST_PAINT = `new Promise((resolve) => {
 })`;
 
 /**
- * Returns the first paint of each page in milliseconds: the earliest of some visits with nothing in the browser's cache, since other load on
- * the machine only delays it. Null if there is no Chromium.
+ * Returns the time of each page's first paint in milliseconds: the shortest of several visits with an empty browser cache, because other load
+ * on the machine only delays it. Null if there is no Chromium.
  */
 export async function measureFirstPaints(
   origin: string,

@@ -1,8 +1,8 @@
 /**
  * `npm run bench:reports`: reports and the local page of an installed program over a million requests of 90 days: first by reading
  * every request, as after an update from a version without rollups, then from the rollups that the daemon has built, over the
- * same database; and when each page is first painted in Chromium. Needs the output of `npm run build`. Fails if a page takes more CPU
- * time than it may, or is painted too late.
+ * same database; and when each page is first painted in Chromium. Needs the output of `npm run build`. Fails if a page exceeds its limit of
+ * CPU time or of the time to its first paint.
  *
  * `node bench/reports/main.ts [--requests 1000000] [--even] [--json]`: `--even` spreads the calls over day and night and over all projects.
  */
@@ -44,7 +44,7 @@ const BUILD_TIMEOUT_MS = 600_000;
 
 const inMs = (ms: number) => `${ms.toFixed(ms < 10 ? 1 : 0).padStart(7)} ms`;
 
-/** What the proxy counts for the records. */
+/** Returns what the proxy counts for the records. */
 const coverageOf = (records: readonly RequestRecord[]): CoverageCount[] =>
   records.flatMap(({ requestedAt: at, host }) => [
     { at, host, kind: "connections", count: 1 },
@@ -104,7 +104,7 @@ async function waitForRollups(path: string, startedAt: number): Promise<string> 
 const { program, home, env, remove } = installProgram();
 const database = join(home, "meter.db");
 
-/** The least that a report can be on Node: a process that reads the sums of the days by project from the same database. */
+/** The floor of a report on Node: a program that reads the sums of the days by project from the same database. */
 const FLOOR = `const { DatabaseSync } = require("node:sqlite");
   const database = new DatabaseSync(${JSON.stringify(database)}, { readOnly: true });
   console.log(database.prepare("SELECT project, sum(requests) FROM usage_day_series JOIN usage_series USING (series_id) GROUP BY project").all());`;
@@ -116,7 +116,7 @@ function runNode(...words: readonly string[]): number {
   const startedAt = performance.now();
   const { error, status } = spawnSync(process.execPath, words, { env, stdio: "ignore" });
   if (error !== undefined || status !== 0)
-    throw error ?? new Error(`${words.join(" ")} ended with ${status}`);
+    throw error ?? new Error(`${words.join(" ")} failed with exit code ${status}`);
   return performance.now() - startedAt;
 }
 
@@ -203,9 +203,7 @@ try {
   for (const path of PATHS.slice(1)) pageScans.push(await firstBytes(1, port, path));
   console.log(`the rollups were built ${await waitForRollups(database, startedAt)} s after the start\n`);
   const factor = machineFactor();
-  console.log(
-    `this machine takes ${factor.toFixed(2)} times as long as the one that the budgets were set on`,
-  );
+  console.log(`this machine is ${factor.toFixed(2)} times slower than the one that the budgets were set on`);
   console.log("medians, every request read, then from the rollups:");
   for (const [at, path] of PATHS.entries()) {
     const cpuBefore = treeCpuMs(pid);

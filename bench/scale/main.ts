@@ -1,7 +1,8 @@
 /**
- * `npm run bench:scale`: computes what one, three and thirty machines hold, and writes it into `docs/scale.md`. `--measure` first measures
- * the processor time and disk of records on this machine (Linux, PostgreSQL 15; with a million records some minutes) and saves them in
- * `bench/scale/measured.json`. `--partitions` compares one table of requests with partitions by month, and prints the result only.
+ * `npm run bench:scale`: computes how many daemons one, three and thirty machines can serve, and writes it into `docs/scale.md`. `--measure`
+ * first measures the processor time and disk space that records need on this machine (Linux, PostgreSQL 15; some minutes for a million
+ * records) and saves them in `bench/scale/measured.json`. `--partitions` only compares one table of requests with partitions by month, and
+ * prints the result.
  *
  * `node bench/scale/main.ts [--measure] [--partitions] [--records 1000000]`
  */

@@ -18,16 +18,17 @@ export interface Cpu {
   readonly postgres: number;
 }
 
-/** What was measured of the cloud on one PostgreSQL server. */
+/** The resources that the cloud needs on one PostgreSQL server. */
 export interface Measured {
   readonly date: string;
   readonly machine: string;
-  /** The load of the machine before the measurement. Other work makes processor times longer, since it shares caches. */
+  /** The load average before the measurement. Other programs make processor times longer, because they share the caches. */
   readonly loadBefore: number;
   readonly records: number;
-  /** Of each record, of each batch besides, and of each question of a machine for its budgets. */
   readonly perRecord: Cpu;
+  /** Per batch, in addition to its records. */
   readonly perBatch: Cpu;
+  /** Per request for budgets (`GET /v1/daemon/budgets`). */
   readonly perPoll: Cpu;
   /** Bytes of the tables that grow with the records, with their indexes. */
   readonly bytesPerRecord: { readonly requests: number; readonly indexes: number; readonly others: number };
@@ -45,7 +46,7 @@ export function cpuOf(pid: number): number {
   return fields.slice(11, 15).reduce((sum, each) => sum + Number(each), 0) * TICK_US;
 }
 
-/** The processor time of a process and all that it started. */
+/** The processor time of a process and its children. */
 function cpuOfTree(parent: number): number {
   const isChild = (name: string) => {
     try {
@@ -68,11 +69,11 @@ export const WORKSPACES = 8;
 const LARGE = 500;
 const SMALL = 2;
 
-/** Where and when it is measured. */
-type Place = Pick<Measured, "date" | "machine" | "loadBefore">;
+/** The date and the machine of a measurement. */
+type Circumstances = Pick<Measured, "date" | "machine" | "loadBefore">;
 
 /** Starts PostgreSQL and one process of the cloud, sends records in large and in small batches, and reads processor times and sizes. */
-export async function measureCloud(records: number, place: Place): Promise<Measured> {
+export async function measureCloud(records: number, circumstances: Circumstances): Promise<Measured> {
   const server = await startPostgres(true);
   const db = openCloudDatabase(openPostgres(server.url("postgres"), systemClock));
   try {
@@ -85,7 +86,7 @@ export async function measureCloud(records: number, place: Place): Promise<Measu
       env: { DATABASE_URL: server.url("postgres"), METER_CLOUD_LIMITS_KEY_PER_MINUTE: "10000000" },
     });
     try {
-      return await measureOn({ server, db, cloud, senders }, records, place);
+      return await measureOn({ server, db, cloud, senders }, records, circumstances);
     } finally {
       await cloud.end("SIGTERM");
     }
@@ -102,7 +103,7 @@ interface Subject {
   readonly senders: readonly Sender[];
 }
 
-async function measureOn(subject: Subject, records: number, place: Place): Promise<Measured> {
+async function measureOn(subject: Subject, records: number, circumstances: Circumstances): Promise<Measured> {
   const postmaster = Number(readFileSync(`${subject.server.folder}/postmaster.pid`, "utf8").split("\n")[0]);
   const cpu = (): Cpu => ({ cloud: cpuOf(subject.cloud.pid), postgres: cpuOfTree(postmaster) });
   const spent = async (work: () => Promise<void>): Promise<Cpu> => {
@@ -126,7 +127,7 @@ async function measureOn(subject: Subject, records: number, place: Place): Promi
   const perRecord = solve((kind) => [large[kind] / largeBatches, small[kind] / smallBatches]);
   const sent = (warmUp + largeBatches) * LARGE;
   return {
-    ...{ ...place, records: sent, ...perRecord },
+    ...{ ...circumstances, records: sent, ...perRecord },
     perPoll: { cloud: round(polled.cloud / polls), postgres: round(polled.postgres / polls) },
     bytesPerRecord: {
       requests: round(sizes.requests / sent),
@@ -161,7 +162,7 @@ async function sendBatches(
   const run = async ({ token }: Sender) => {
     while (next < batches) {
       const at = next++;
-      // A batch has the records of two hours; they go back a month.
+      // Each batch contains the records of two hours. The batches cover a month.
       const [records] = makeBatches(1, size, now - (at % 360) * 7_200_000, seed * 1e6 + at);
       const answer = await request(`${cloud.url}/v1/requests/batch`, {
         dispatcher: agent,
@@ -188,7 +189,8 @@ async function poll({ cloud, senders }: Subject, times: number): Promise<void> {
         headers: { authorization: `Bearer ${token}` },
       });
       await answer.body.dump();
-      if (answer.statusCode !== 200) throw new Error(`a question was answered ${answer.statusCode}`);
+      if (answer.statusCode !== 200)
+        throw new Error(`a request for budgets was answered ${answer.statusCode}`);
     }
   };
   await Promise.all(senders.map(run));

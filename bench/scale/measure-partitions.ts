@@ -7,13 +7,13 @@ import { startPostgres } from "../../tests/cloud/kit/postgres-server.ts";
 import { median } from "../cpu-time.ts";
 import { cpuOf } from "./measure-cloud.ts";
 
-/** Of one table of requests, and of one whose parts are months. */
+/** A figure for one table of requests, and for a table with a partition for each month. */
 interface Pair<Value = number> {
   readonly table: Value;
   readonly partitions: Value;
 }
 
-/** What partitions by month cost and save. */
+/** The costs and savings of partitions by month. */
 export interface MeasuredPartitions {
   readonly rows: number;
   /** Processor time of an inserted row, µs: the medians of all rounds. */
@@ -40,14 +40,14 @@ const WORKSPACE = "01994b8e-7c00-7000-8000-00000000000a";
 const NAMES = ["one_table", "by_month"] as const;
 type Name = (typeof NAMES)[number];
 
-/** The first id of a month, by its number before the present one. */
+/** Returns the lowest id of the month that many months ago. */
 function firstId(monthsAgo: number): string {
   const start = Date.UTC(2026, 10 - monthsAgo, 1);
   const stamp = start.toString(16).padStart(12, "0");
   return `${stamp.slice(0, 8)}-${stamp.slice(8)}-0000-0000-000000000000`;
 }
 
-/** Compares one table with partitions by the month of the id, on a PostgreSQL server of its own. */
+/** Compares one table with partitions by the month of the id, on a separate PostgreSQL server. */
 export async function measurePartitions(rows: number): Promise<MeasuredPartitions> {
   const server = await startPostgres(true);
   // One connection, whose process is measured.
@@ -130,7 +130,7 @@ async function createTables(db: CloudDatabase): Promise<void> {
       .execute(db);
 }
 
-/** Inserts a part of the rows of 13 months, in order of time but for an hour. Their ids are UUIDv7 of their times. */
+/** Inserts a part of the rows of 13 months, whose times are in order to within an hour. Their ids are UUIDv7 of their times. */
 async function insert(
   db: CloudDatabase,
   name: Name,
@@ -156,7 +156,7 @@ async function insert(
       ) as times`.execute(db);
 }
 
-/** Fills in rows of all ids from one on, as a record does that is sent again with a count. */
+/** Fills in a count in rows whose id is at least `from`, as a record that is sent again does. */
 async function fillIn(db: CloudDatabase, name: Name, count: number, from: string): Promise<void> {
   await sql`update ${sql.table(name)} set thinking_tokens = coalesce(thinking_tokens, 0) + 1
     where workspace_id = ${WORKSPACE}::uuid and request_id in (

@@ -5,12 +5,12 @@ export const ASSUMPTIONS = {
   recordsPerDay: {
     value: 300,
     unit: "records",
-    what: "a daemon creates a day",
+    what: "created by a daemon per day",
   },
   batchesPerRecord: {
     value: 0.98,
     unit: "batches",
-    what: "for each record: a daemon sends every 30 s (bench:fleet: 29.3 million for 30.0 million records)",
+    what: "per record, because a daemon sends every 30 s (bench:fleet: 29.3 million for 30.0 million records)",
   },
   peak: {
     value: 2.2,
@@ -20,22 +20,22 @@ export const ASSUMPTIONS = {
   pollsPerDay: {
     value: 900,
     unit: "requests",
-    what: "of a daemon a day besides batches: budgets every 5 minutes, coverage and limits while it is used, ledger heads each hour",
+    what: "by a daemon per day besides batches: budgets every 5 minutes, coverage and limits while it is used, ledger heads each hour",
   },
-  utilisation: { value: 0.6, unit: "of the processors", what: "are used in the busiest second" },
-  cores: { value: 16, unit: "cores", what: "in a machine" },
-  diskGigabytes: { value: 2_000, unit: "GB", what: "of disk in a machine; 70 % are filled" },
-  months: { value: 13, unit: "months", what: "of records are kept" },
-  costPerMonth: { value: 500, unit: "USD", what: "a machine costs a month" },
+  utilisation: { value: 0.6, unit: "of the processors", what: "in use in the busiest second" },
+  cores: { value: 16, unit: "cores", what: "per machine" },
+  diskGigabytes: { value: 2_000, unit: "GB", what: "of disk per machine, of which 70 % may be filled" },
+  months: { value: 13, unit: "months", what: "for which records are kept" },
+  costPerMonth: { value: 500, unit: "USD", what: "per machine and month" },
   coordinatorShare: {
     value: 0.7,
     unit: "of PostgreSQL's time",
-    what: "the coordinator needs beside the workers (measured on Citus 13.2: 20 to 29 µs a record, where one server needed 33 to 44)",
+    what: "needed by the coordinator beside the workers (measured on Citus 13.2: 20 to 29 µs per record, where one server needed 33 to 44)",
   },
   workerShare: {
     value: 1.8,
     unit: "times PostgreSQL's time",
-    what: "the workers need together (the same: 47 to 86 µs)",
+    what: "needed by all workers together (in the same measurement: 47 to 86 µs per record)",
   },
 } as const;
 
@@ -46,7 +46,7 @@ export const assumed: Values = Object.fromEntries(
   Object.entries(ASSUMPTIONS).map(([name, { value }]) => [name, value]),
 ) as Values;
 
-/** How many machines do what. With one machine, the cloud and PostgreSQL share it. */
+/** The roles of the machines. A single machine runs both the cloud and PostgreSQL. */
 export interface Setup {
   readonly name: string;
   readonly machines: number;
@@ -63,12 +63,12 @@ export const SETUPS: readonly Setup[] = [
   { name: "thirty: coordinator, 25 workers, 4 × cloud", machines: 30, cloud: 4, workers: 25 },
 ];
 
-/** What a set-up holds. */
+/** The capacity of a set-up. */
 export interface Capacity {
   readonly setup: Setup;
   readonly daemons: number;
   readonly recordsPerSecond: number;
-  /** What ends first. */
+  /** The name of the limit that is reached first. */
   readonly firstLimit: string;
   /** Each limit, in daemons. */
   readonly limits: Readonly<Record<string, number>>;
@@ -91,7 +91,7 @@ export function demandOf(measured: Measured, values: Values): { cloud: number; p
 export const bytesOf = ({ bytesPerRecord }: Measured): number =>
   bytesPerRecord.requests + bytesPerRecord.indexes + bytesPerRecord.others;
 
-/** Computes what a set-up holds: the smallest of its limits. */
+/** Computes the capacity of a set-up: the smallest of its limits. */
 export function capacityOf(setup: Setup, measured: Measured, values: Values = assumed): Capacity {
   const demand = demandOf(measured, values);
   const perMachine = values.cores * 1e6 * values.utilisation;
@@ -120,7 +120,7 @@ export function capacityOf(setup: Setup, measured: Measured, values: Values = as
   };
 }
 
-/** How many machines a fleet needs, by what they do. */
+/** Computes how many machines of each role a fleet needs. */
 export function machinesFor(daemons: number, measured: Measured, values: Values = assumed) {
   const demand = demandOf(measured, values);
   const perMachine = values.cores * 1e6 * values.utilisation;

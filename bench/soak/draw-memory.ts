@@ -15,7 +15,7 @@ export interface Span {
 const WIDTH = 900;
 const HEIGHT = 320;
 const MARGIN = { left: 48, right: 48, top: 32, bottom: 56 };
-/** Of the workloads, in the order of their first run. */
+/** The colours of the workloads, in the order of their first run. */
 const COLOURS = ["#dbeafe", "#dcfce7", "#fef3c7", "#fee2e2", "#ede9fe"];
 
 /** Draws memory (left scale) and descriptors (right scale) over time as SVG, over bands that show which workload ran when. */

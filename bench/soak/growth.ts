@@ -10,7 +10,7 @@ export interface Trend {
   readonly last: number;
 }
 
-/** Fits a line through points by least squares, so that one high or low point at an end decides nothing. Needs two times. */
+/** Fits a line through points by least squares, so that a single high or low point at an end matters little. Needs points at two times or more. */
 export function fitTrend(points: readonly Point[]): Trend {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const times = points.map(({ seconds }) => seconds);

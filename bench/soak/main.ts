@@ -1,6 +1,6 @@
 // `npm run bench:soak`: the daemon's resident memory and descriptors over half an hour (`--minutes N`) of kept, short,
-// streamed, uploading and cancelled calls in turn, with a rest after each round. Writes `docs/soak.svg` with `--plot`. Ends
-// with 1 if a line through the rests after the first rises: memory by more than 10 %, or descriptors by more than 8.
+// streamed, uploading and cancelled calls in turn, with a rest after each round. Writes `docs/soak.svg` with `--plot`. Exits
+// with 1 if a line fitted through the rests, except the first, rises by more than 10 % (memory) or 8 (descriptors).
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,9 +25,9 @@ const WORKLOADS: readonly (readonly [name: string, work: Workload])[] = [
 const SAMPLE_MS = 500;
 /** Long enough for the threads to notice that they are at rest. */
 const REST_MS = 20_000;
-/** The line through the memory at the rests may end at this multiple of its start. The first round fills caches, so it is left out. */
+/** The line through the memory at rest may end at this multiple of its start. The first round fills caches, so it is left out. */
 const MAX_GROWTH = 1.1;
-/** The line through the descriptors at the rests may rise by this many: connections that are kept ready come and go. */
+/** The line through the descriptors at rest may rise by this many, because the number of connections that are kept ready varies. */
 const MAX_MORE_DESCRIPTORS = 8;
 
 const option = (name: string, otherwise: number) =>

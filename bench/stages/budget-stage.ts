@@ -18,7 +18,7 @@ const nothing = () => {};
 
 const stored = { provider: "anthropic", billingMode: "metered", blockedBy: null, errorClass: null } as const;
 
-/** Opens a tracker that knows its sums: no calls so far, of a budget of 1,000 USD. */
+/** Opens a tracker with a budget of 1,000 USD and no calls so far. */
 async function openTracker() {
   const parsed = parseBudget(
     { name: "month", amount: "1000 USD", period: "month", at_limit: "block" },
@@ -62,7 +62,7 @@ async function openTracker() {
 type Tracker = Awaited<ReturnType<typeof openTracker>>;
 type Run = (round: number) => void;
 
-/** Opens the two ends of a budget: the gate in the relay and the held calls in the daemon. No call is asked about. */
+/** Opens the two ends of a budget: the gate in the relay and the held calls in the daemon. Throws if the relay asks about a call. */
 function openGate(budgets: Tracker, registry: Registry, prices: PriceBook) {
   const heldCalls = createHeldCalls({
     budgets,
@@ -109,12 +109,12 @@ const exchange = (held: HeldRequests, request: Uint8Array, round: number) => {
   held.response(samples.responses[round % samples.responses.length] as Buffer);
 };
 
-/** The calls that are under way at any time while decisions are measured, as in `bench:proxy`. */
-const CALLS_UNDER_WAY = 32;
+/** The number of calls in flight while decisions are measured, as in `bench:proxy`. */
+const CALLS_IN_FLIGHT = 32;
 
 /**
- * Returns the decision on a call while a budget has ample room: the relay asks the room, and the daemon counts the call when its record is
- * stored. The bounds of the calls are known.
+ * Returns the decision on a call while a budget has ample room: the relay checks the remaining room itself, and the daemon counts the call when
+ * its record is stored. The bounds of the calls are known.
  */
 function decisionStage(budgets: Tracker, registry: Registry, prices: PriceBook): Run {
   const { heldCalls, gate } = openGate(budgets, registry, prices);
@@ -130,14 +130,14 @@ function decisionStage(budgets: Tracker, registry: Registry, prices: PriceBook):
     if (pass === null) throw new Error("there is no room");
     heldCalls.passed(calls, 1, pass);
     heldCalls.began(calls, 1);
-    const ended = calls - CALLS_UNDER_WAY;
+    const ended = calls - CALLS_IN_FLIGHT;
     if (ended <= 0) return;
     heldCalls.ended(ended, 1, `record ${ended}`);
     heldCalls.stored([{ ...stored, requestId: `record ${ended}` }]);
   };
 }
 
-/** Returns the decision on a call that is asked about: it is decided, counts as in flight with its bound, and ends. */
+/** Returns the decision on a call that the relay asks about: the daemon decides, counts it as in flight with its bound, and ends it. */
 function askedDecisionStage(budgets: Tracker): Run {
   const facts: CallFacts = {
     ...{ project: "bench", branch: "main", provider: "anthropic", model: "claude-sonnet-4-5" },
@@ -150,11 +150,11 @@ function askedDecisionStage(budgets: Tracker): Run {
     if (budgets.decide({ facts, bound, isFinal: true }).kind !== "allow")
       throw new Error("a call was refused");
     budgets.admitted(`${calls}.1`, facts, bound);
-    if (calls > CALLS_UNDER_WAY) budgets.ended(`${calls - CALLS_UNDER_WAY}.1`);
+    if (calls > CALLS_IN_FLIGHT) budgets.ended(`${calls - CALLS_IN_FLIGHT}.1`);
   };
 }
 
-/** Returns the most that a call can use, which the relay computes while other calls are under way. */
+/** Returns the bound of a call, the most that it can use. The relay computes it while other calls are in flight. */
 function boundStage(registry: Registry, prices: PriceBook): Run {
   const bounds = createCallBounds(Date.now);
   const [model, target] = ["claude-sonnet-4-5", "/v1/messages"];
@@ -169,7 +169,7 @@ function boundStage(registry: Registry, prices: PriceBook): Run {
   return () => void bounds.find(call);
 }
 
-/** Returns how requests and responses of a held connection are divided, without a decision. */
+/** Returns the division of a held connection's bytes into requests and responses, without a decision. */
 function divideStage(budgets: Tracker, registry: Registry, prices: PriceBook): Run {
   const { gate } = openGate(budgets, registry, prices);
   const held = openHeldRequests({ ...gate, pass: () => 1 }, nothing);
@@ -177,8 +177,8 @@ function divideStage(budgets: Tracker, registry: Registry, prices: PriceBook): R
 }
 
 /**
- * Returns all that a budget with ample room adds to a call: on the proxy's thread, where its requests and responses are divided, and on the
- * main thread, which counts it. The log, the relay and the record are other stages.
+ * Returns everything that a budget with ample room adds to a call: in the relay, which divides requests and responses, and in the daemon, which
+ * counts the call. The log, the relay and the record are other stages.
  */
 function wholeStage(budgets: Tracker, registry: Registry, prices: PriceBook, request: Uint8Array): Run {
   const { heldCalls, gate } = openGate(budgets, registry, prices);
@@ -193,7 +193,7 @@ function wholeStage(budgets: Tracker, registry: Registry, prices: PriceBook, req
   };
 }
 
-/** Opens the parts of what a budget with ample room adds to a call, and the whole of it. */
+/** Opens the stages of a budget with ample room: its parts, and everything that it adds to a call. */
 export async function openBudgetStages(registry: Registry, prices: PriceBook) {
   const budgets = await openTracker();
   return {

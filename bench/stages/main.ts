@@ -1,6 +1,6 @@
-// `npm run bench:stages`: what each stage of a call takes on its own, in CPU time and allocated bytes, against its budget.
-// `--only store` runs the stages whose names contain that. Times include garbage collection, with the daemon's young
-// generation. Bytes are counted in a second process whose young generation is so large that nothing is collected meanwhile.
+// `npm run bench:stages`: the CPU time and allocated bytes of each stage of a call on its own, against its budget. `--only store`
+// runs the stages whose names contain that text. Times include garbage collection, with a young generation of the daemon's size.
+// Bytes are counted in a second process whose young generation is so large that nothing is collected meanwhile.
 import { spawnSync } from "node:child_process";
 import { loadavg } from "node:os";
 import process from "node:process";

@@ -1,4 +1,4 @@
-// One call and one stream as the benches of a call see them: a prompt of 850 characters, a response of 2 KB, 200 events.
+// The call and the stream that the stages handle: a prompt of 850 characters, a response of 2 KB, 200 events.
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
 const prompt = JSON.stringify({

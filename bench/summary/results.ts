@@ -1,4 +1,4 @@
-// What a bench measured, as a file that `npm run bench:summary` draws.
+// The stored result of a bench, which `npm run bench:summary` draws.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ export interface Goal {
 /** The result of a bench. */
 export interface BenchResult {
   readonly bench: string;
-  /** As it was typed. */
+  /** The command that was run. */
   readonly command: string;
   /** ISO 8601, the UTC day. */
   readonly date: string;

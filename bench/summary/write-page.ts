@@ -64,7 +64,7 @@ function describeGoal({ peer, most, least }: Goal, unit: string): string {
   return peer === null ? `${sign} ${bound} ${unit}`.trim() : `${sign} ${bound} times ${peer}`;
 }
 
-/** Whether a goal is reached. Unknown, thus not, if the peer was not measured. */
+/** Whether a goal is reached. False if its peer was not measured. */
 function isReached({ peer, most, least }: Goal, bars: Measure["bars"]): boolean {
   const own = bars[0]?.value ?? Number.NaN;
   const base = peer === null ? 1 : (bars.find(({ name }) => name === peer)?.value ?? Number.NaN);

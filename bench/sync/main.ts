@@ -1,7 +1,7 @@
 /**
- * `npm run bench:sync`: how long a daemon takes to drain a backlog into a cloud on PostgreSQL 15, from its start until the
- * cloud has the last record, with all processes on this machine; and the latency of calls through the proxy during the
- * drain, compared with calls at rest in the same run, and with calls that go to the same provider without the meter meanwhile.
+ * `npm run bench:sync`: how long a daemon takes to send a backlog to a cloud on PostgreSQL 15, from its start until the cloud has
+ * the last record, with all processes on this machine; and the latency of calls through the proxy meanwhile, compared with calls at
+ * rest in the same run, and with simultaneous calls to the same provider without the meter.
  *
  * `node bench/sync/main.ts [--records 100000] [--calls 1000] [--json]`
  */
@@ -36,8 +36,8 @@ const GOAL_RATIO = 1.5;
 /** Interval between calls, in milliseconds. */
 const CALL_EVERY_MS = 20;
 
-/** Interval between checks whether the backlog is drained, in milliseconds. */
-const LOOK_EVERY_MS = 500;
+/** Interval between checks whether the backlog is sent, in milliseconds. */
+const CHECK_EVERY_MS = 500;
 
 /** Records per transaction when inserting. */
 const INSERT_SIZE = 5_000;
@@ -96,12 +96,12 @@ try {
   const poked = rig.poke();
   const [draining, direct]: [number[], number[]] = [[], []];
   let drainedMs = 0;
-  let nextLookAt = startedAt;
+  let nextCheckAt = startedAt;
   while (drainedMs === 0) {
     draining.push(await timedCall());
     direct.push(await timedCall(directCaller));
-    if (performance.now() < nextLookAt) continue;
-    nextLookAt = performance.now() + LOOK_EVERY_MS;
+    if (performance.now() < nextCheckAt) continue;
+    nextCheckAt = performance.now() + CHECK_EVERY_MS;
     // The calls add records too, so the last record of the backlog counts.
     const isDone = await readStore(
       rig.home,

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:usage`: how fast each reader of `core/metering/usage` reads each format, in MB/s. Compared with the
- * simplest meter in the same run: collect the body, split it into events and `JSON.parse` every event. Bodies have the size
- * and shape that providers send, in pieces of 16 KB as from a socket. Both take turns; the median of the rounds counts.
+ * `npm run bench:usage`: how fast each reader of `core/metering/usage` reads each format, in MB/s, compared with the simplest
+ * meter: collect the body, split it into events and `JSON.parse` every event. Bodies have the size and shape that providers send,
+ * and arrive in pieces of 16 KB as from a socket. Both run alternately; the median of the rounds counts.
  *
  * `node bench/usage/main.ts [--seconds 0.4]`: the time for each figure.
  */

@@ -1,14 +1,14 @@
 import { heading, type Stage, say } from "./run-meter.ts";
 import { ann } from "./show-cloud.ts";
 
-/** With `--keep` among the words, explains how to use and stop what runs, and waits until the person has left. */
+/** If the arguments contain `--keep`, explains how to use and stop the running programs, and waits for Ctrl-C. */
 export async function keepRunning(
-  words: readonly string[],
+  args: readonly string[],
   { home }: Stage,
   overviewUrl: string,
   interrupted: Promise<never>,
 ): Promise<void> {
-  if (!words.includes("--keep")) return;
+  if (!args.includes("--keep")) return;
   heading("Still running, providers, cloud and all");
   say(`In another terminal, in this folder:
 

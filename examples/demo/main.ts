@@ -46,16 +46,16 @@ function writeConfig(home: string, simulation: ProviderSimulation, parent: Paren
 }
 
 async function driveProject(
-  { home, left }: Stage,
+  { home, signal }: Stage,
   folder: string,
   project: string,
   clients: readonly SdkClient[],
 ): Promise<DrivenClient[]> {
-  left?.throwIfAborted();
+  signal?.throwIfAborted();
   const cwd = createProjectFolder(folder, project);
-  const how = { cwd, prefix: [...program, "run", "--"], env: { METER_HOME: home } };
+  const options = { cwd, prefix: [...program, "run", "--"], env: { METER_HOME: home } };
   const driven = (
-    await Promise.all(clients.map((client) => driveSdks({ clients: [client], ...how })))
+    await Promise.all(clients.map((client) => driveSdks({ clients: [client], ...options })))
   ).flat();
   for (const { client, calls } of driven) {
     const failed = calls.filter(({ ok }) => !ok).length;
@@ -117,31 +117,35 @@ async function show(
   return { agrees: differences.length === 0 && isZero, overviewUrl };
 }
 
-/** Detects that the person has left: Ctrl-C, a closed terminal, or a closed pipe. */
-function departure(): { left: AbortSignal; interrupted: Promise<never>; stay(): void } {
+/** Listens for an interruption: Ctrl-C, a closed terminal, or a closed pipe. */
+function listenForInterruption(): {
+  signal: AbortSignal;
+  interrupted: Promise<never>;
+  stopListening(): void;
+} {
   const { promise: interrupted, reject } = Promise.withResolvers<never>();
   const abort = new AbortController();
-  const leave = () => {
+  const interrupt = () => {
     reject(new Error("interrupted"));
     abort.abort();
   };
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.on(signal, leave);
-  process.stdout.on("error", leave);
+  for (const signal of signals) process.on(signal, interrupt);
+  process.stdout.on("error", interrupt);
   interrupted.catch(() => {});
   return {
-    left: abort.signal,
+    signal: abort.signal,
     interrupted,
-    stay() {
-      for (const signal of signals) process.off(signal, leave);
+    stopListening() {
+      for (const signal of signals) process.off(signal, interrupt);
     },
   };
 }
 
 async function main(): Promise<boolean> {
-  const { left, interrupted, stay } = departure();
+  const { signal, interrupted, stopListening } = listenForInterruption();
   const folder = mkdtempSync(join(tmpdir(), "meter-demo-"));
-  const stage = { home: mkdtempSync(join(folder, "home-")), left };
+  const stage = { home: mkdtempSync(join(folder, "home-")), signal };
   const simulation = await createProviderSimulation({ responseDelayMs: THINK_MS });
   const parent = await createParentProxy(simulation);
   let cloud: Promise<DemoCloud> | null = null;
@@ -159,7 +163,7 @@ async function main(): Promise<boolean> {
     await keepRunning(process.argv, stage, overviewUrl, interrupted);
     return agrees;
   } finally {
-    // Also after an interrupted start, whose daemon may already run.
+    // Needed after an interrupted start too, whose daemon may already run.
     await runMeter({ home: stage.home }, ["stop"]).catch(() => {});
     killCloudProcesses();
     await cloud?.then(
@@ -171,7 +175,7 @@ async function main(): Promise<boolean> {
     await parent.close();
     await simulation.close();
     rmSync(folder, { recursive: true, force: true });
-    stay();
+    stopListening();
   }
 }
 

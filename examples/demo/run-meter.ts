@@ -8,13 +8,13 @@ export const program: readonly string[] = [process.execPath, programFile("bin.js
 /** The folders and processes of the demo. */
 export interface Stage {
   readonly home: string;
-  /** Aborted when the person has left: running commands are stopped, and no others start. */
-  readonly left?: AbortSignal;
+  /** Aborted when the demo is interrupted: running commands are stopped, and no others start. */
+  readonly signal?: AbortSignal;
 }
 
 /** Runs a command of the meter and returns its output. `onText` receives the output as it arrives. */
 export function runMeter(
-  { home, left }: Stage,
+  { home, signal }: Stage,
   words: readonly string[],
   onText: (text: string) => void = () => {},
 ): Promise<string> {
@@ -23,7 +23,7 @@ export function runMeter(
   const child = spawn(command, args, {
     env: { ...process.env, METER_HOME: home, ...(columns === undefined ? {} : { COLUMNS: String(columns) }) },
     stdio: ["ignore", "pipe", "inherit"],
-    ...(left === undefined ? {} : { signal: left }),
+    ...(signal === undefined ? {} : { signal }),
   });
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

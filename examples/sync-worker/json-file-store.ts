@@ -15,14 +15,14 @@ interface Contents {
   state: SyncState | null;
 }
 
-/** Both stores that the worker needs, in a JSON file. */
+/** A JSON file with both stores that the worker needs: the records and the state of the sync. */
 export interface JsonFileStore extends SyncStore {
   readonly states: StateStore<SyncState>;
   add(record: MetadataRecord): void;
   read(requestId: string): MetadataRecord;
 }
 
-/** Opens or creates a file. Small and slow: each change writes a temporary file and renames it. */
+/** Opens or creates a store. It is simple and slow: each change writes the whole file under another name and renames it. */
 export function openJsonFileStore(path: string): JsonFileStore {
   const contents: Contents = existsSync(path)
     ? (JSON.parse(readFileSync(path, "utf8")) as Contents)

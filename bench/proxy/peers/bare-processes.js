@@ -1,7 +1,7 @@
-// The least that a program of two processes takes on Node: one with SQLite and an HTTP server, and one that answers CONNECT,
-// terminates TLS on both sides and passes the bytes on. It records nothing, and nothing of the meter is in it. JavaScript,
-// because the compiler of types takes some 15 MiB in each process.
-// Words: the port, the provider's authority, and the certificate and the key that clients are shown.
+// The smallest program of two processes on Node: one has SQLite and an HTTP server, the other answers CONNECT, terminates TLS on
+// both sides and forwards the bytes. It records nothing and contains no code of the meter. It is written in JavaScript, because
+// the compiler that strips types takes about 15 MiB in each process.
+// Arguments: the port, the file of the provider's authority, and the files of the certificate and key for clients.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";

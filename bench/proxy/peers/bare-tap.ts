@@ -1,5 +1,5 @@
-// The least that a proxy on Node must do: answer CONNECT, terminate TLS on both sides, pass the bytes on. It reads nothing
-// and records nothing, so it is the floor that the meter is compared with.
+// The smallest proxy on Node: it answers CONNECT, terminates TLS on both sides and forwards the bytes. It reads and records
+// nothing, so it is the floor that the meter is compared with.
 import { readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import process from "node:process";

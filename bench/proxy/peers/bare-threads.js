@@ -1,6 +1,6 @@
-// The least memory that a program built as the meter takes on Node: a main thread with SQLite and an HTTP server, a thread
-// that terminates TLS and trusts the system's certificates, and a thread that looks callers up. It does nothing else.
-// JavaScript, because the compiler of types takes some 15 MiB in each thread.
+// The smallest program with the meter's threads on Node: a main thread with SQLite and an HTTP server, a thread that trusts the
+// system's certificates for TLS, and an idle thread in place of the one that looks up callers. It is written in JavaScript,
+// because the compiler that strips types takes about 15 MiB in each thread.
 import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import process from "node:process";
@@ -11,7 +11,7 @@ import { isMainThread, Worker, workerData } from "node:worker_threads";
 if (isMainThread) {
   new DatabaseSync(":memory:").exec("CREATE TABLE requests (id TEXT PRIMARY KEY) STRICT");
   createHttpServer((_, response) => response.end()).listen(0, "127.0.0.1");
-  // The global starts Node's fetch, whose classes the API's framework extends.
+  // Reading the global loads Node's fetch, whose classes the API's framework extends.
   if (globalThis.Response === undefined) throw new Error("this runtime has no fetch");
   for (const name of ["tls", "lookup"])
     new Worker(new URL(import.meta.url), {

@@ -1,3 +1,3 @@
-# Streams every answer as it comes, so that events are not held back until the end.
+# Streams every response as it arrives, so that events are not held back until the end.
 def responseheaders(flow):
     flow.response.stream = "event-stream" in flow.response.headers.get("content-type", "")
