@@ -1,9 +1,15 @@
-import { rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
-import type { CloudCredentials, CredentialStore } from "../../core/ports/cloud-credentials.ts";
+import type {
+  CloudCredentials,
+  CredentialFile,
+  CredentialStore,
+} from "../../core/ports/cloud-credentials.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
 import { writeFileAtomic } from "../files/write-file-atomic.ts";
+import { waitForLock } from "../lock/exclusive-lock.ts";
+import { createSqliteOpener } from "../sqlite/open-sqlite.ts";
 import { createSecretBox } from "./secret-box.ts";
 
 /** The credentials' file in the meter's home. Source: docs/specification.md#cloud-accounts-and-keys, item 2. */
@@ -11,6 +17,11 @@ export const CREDENTIALS_FILE = "cloud-credentials.json";
 
 /** The key file of the encrypted copy, in the meter's home. */
 export const CREDENTIALS_KEY_FILE = "cloud-credentials.key";
+
+const LOCK_FILE = "cloud-credentials.lock";
+
+/** How long other work may hold the lock, in milliseconds. It takes milliseconds. */
+const LOCK_TIMEOUT_MS = 5_000;
 
 const fileSchema = v.object({
   token: v.pipe(v.string(), v.regex(/^[\x21-\x7e]{8,512}$/)),
@@ -41,8 +52,25 @@ export class CredentialsError extends Error {
 
 /** Creates the credential store of a home: `cloud-credentials.json`, mode 0600, replaced atomically. */
 export function createCredentialStore(home: string): CredentialStore {
+  const file = createCredentialFile(home);
+  return {
+    ...file,
+    async exclusively(work) {
+      const lock = await waitForLock(createSqliteOpener(), join(home, LOCK_FILE), LOCK_TIMEOUT_MS);
+      if (lock === null) throw new Error("another process changes the stored cloud credentials");
+      try {
+        return await work(file);
+      } finally {
+        lock.release();
+      }
+    },
+  };
+}
+
+function createCredentialFile(home: string): CredentialFile {
   const path = join(home, CREDENTIALS_FILE);
-  const box = createSecretBox(join(home, CREDENTIALS_KEY_FILE));
+  const keyFile = join(home, CREDENTIALS_KEY_FILE);
+  const box = createSecretBox(keyFile);
 
   return {
     async read() {
@@ -60,6 +88,12 @@ export function createCredentialStore(home: string): CredentialStore {
     },
     async clear() {
       rmSync(path, { force: true });
+      // Left by a process that was killed while it replaced the file.
+      for (const name of existsSync(home) ? readdirSync(home) : [])
+        if (name.startsWith(`${CREDENTIALS_FILE}.`) && name.endsWith(".tmp"))
+          rmSync(join(home, name), { force: true });
+      // The database's log may still have a copy. Without its key it is no secret.
+      rmSync(keyFile, { force: true });
     },
     seal: (credentials) => box.seal(toText(credentials)),
     async open(sealed) {

@@ -42,17 +42,22 @@ export function createRestoringStore(
         if (damage !== null) throw damage;
         return null;
       }
+      const how = damage === null ? "lost" : "damaged";
       try {
-        await credentials.write(found);
+        return await credentials.exclusively(async () => {
+          // A disconnect may have deleted the copy meanwhile.
+          const current = await openMirror();
+          if (current === null) return null;
+          await credentials.write(current);
+          restored(
+            `the stored cloud credentials were ${how} and have been restored from the copy in the database`,
+          );
+          return current;
+        });
       } catch {
         // The disk may be full. The copy is as good, and the next read tries again.
         return found;
       }
-      const how = damage === null ? "lost" : "damaged";
-      restored(
-        `the stored cloud credentials were ${how} and have been restored from the copy in the database`,
-      );
-      return found;
     },
   };
 }

@@ -83,13 +83,18 @@ async function saveConnectionRow(
     row.workspace_id !== credentials.workspaceId ||
     row.api_key_mirror === null
   ) {
-    store.delivery.updateState("cloud_state", {
-      enabled: 1,
-      workspace_id: credentials.workspaceId,
-      workspace_name: credentials.workspaceName,
-      machine_id: credentials.machineId,
-      hostname: machine.hostname,
-      api_key_mirror: await stored.seal(credentials),
+    await stored.exclusively(async (file) => {
+      // A disconnect may have deleted them since they were read, and a new connection has saved its own.
+      const current = await file.read();
+      if (current?.token !== credentials.token) return;
+      store.delivery.updateState("cloud_state", {
+        enabled: 1,
+        workspace_id: credentials.workspaceId,
+        workspace_name: credentials.workspaceName,
+        machine_id: credentials.machineId,
+        hostname: machine.hostname,
+        api_key_mirror: await file.seal(credentials),
+      });
     });
   }
 }

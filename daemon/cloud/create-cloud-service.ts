@@ -217,10 +217,12 @@ async function disconnect(service: Service): Promise<DisconnectResult> {
     const revoked = reply.kind === "http" && (reply.status === 204 || reply.status === 401);
     error = revoked ? null : describeResult(reply);
   }
-  // The mirror first, so that deleted credentials are not restored from it.
-  ports.store.delivery.updateState("cloud_state", { enabled: 0, api_key_mirror: null });
-  await ports.credentials.clear();
-  await ports.saveConnection({ enabled: false });
+  await ports.credentials.exclusively(async (file) => {
+    // The mirror first, so that deleted credentials are not restored from it.
+    ports.store.delivery.updateState("cloud_state", { enabled: 0, api_key_mirror: null });
+    await file.clear();
+    await ports.saveConnection({ enabled: false });
+  });
   saveFleetBudgets(ports.store.notes, null);
   if (service.started) await applySettings(service);
   return { kind: "disconnected", revoked: error === null, error };

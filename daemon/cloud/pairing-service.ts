@@ -278,17 +278,19 @@ async function storeCredentials(
   // First, because sync sends what is pending as soon as there are credentials.
   if (target.fromNow) await skipPending(service);
   saveConnection(store.notes, await ports.credentials.read().catch(() => null), credentials);
-  await ports.credentials.write(credentials);
-  store.delivery.updateState("cloud_state", {
-    enabled: 1,
-    workspace_id: workspaceId,
-    workspace_name: workspaceName,
-    machine_id: credentials.machineId,
-    hostname: machine.hostname,
-    last_connected_at: clock.now(),
-    api_key_mirror: await ports.credentials.seal(credentials),
+  await ports.credentials.exclusively(async (file) => {
+    await ports.credentials.write(credentials);
+    store.delivery.updateState("cloud_state", {
+      enabled: 1,
+      workspace_id: workspaceId,
+      workspace_name: workspaceName,
+      machine_id: credentials.machineId,
+      hostname: machine.hostname,
+      last_connected_at: clock.now(),
+      api_key_mirror: await file.seal(credentials),
+    });
+    await ports.saveConnection({ enabled: true, baseUrl: target.baseUrl });
   });
-  await ports.saveConnection({ enabled: true, baseUrl: target.baseUrl });
   await hooks.paired();
   return { kind: "credentials_stored", attempt };
 }

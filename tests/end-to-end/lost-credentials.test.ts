@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { createCredentialStore } from "../../adapters/cloud-credentials/credential-store.ts";
@@ -66,7 +66,14 @@ describe("a lost credentials file", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
     const meter = await startMeter(home);
     assert.doesNotMatch((await meter.run(["cloud", "status"])).stderr, /restored/);
     await meter.stop();
-    assert.equal(existsSync(file), false);
+    const names = readdirSync(home, { recursive: true, encoding: "utf8" });
+    assert.deepEqual(
+      names.filter((name) => /^cloud-credentials\.(?!lock)/.test(name)),
+      [],
+    );
+    for (const name of names)
+      if (statSync(join(home, name)).isFile())
+        assert.ok(!readFileSync(join(home, name), "latin1").includes("mtr_sync_abcdefghijklmnop"), name);
   });
 
   it("is not restored if it was deleted before the disconnect", async () => {

@@ -20,7 +20,7 @@ const ownFiles: readonly (readonly [Kind, RegExp])[] = [
   ["installation", /^(node-preload\.cjs|wgetrc)$/],
   // Left by an import that was killed.
   ["installation", /^import$/],
-  ["installation", /^(daemon|config|outbox|import)\.lock(-wal|-shm|-journal)?$/],
+  ["installation", /^(daemon|config|outbox|import|cloud-credentials)\.lock(-wal|-shm|-journal)?$/],
   ["installation", /^compile-cache$/],
   ["installation", /^[a-z.-]+\.[0-9a-f]{12}\.tmp$/],
   ["data", /^meter\.db((\.corrupt(-\d+)?)?(-wal|-shm|-journal)?|-wal\.corrupt(-\d+)?)$/],

@@ -4,6 +4,7 @@ import {
   chmodSync,
   existsSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -19,6 +20,7 @@ import {
 } from "../../../adapters/cloud-credentials/credential-store.ts";
 import { createMachineIdentity } from "../../../adapters/cloud-credentials/machine-identity.ts";
 import { createSecretBox } from "../../../adapters/cloud-credentials/secret-box.ts";
+import type { CredentialFile } from "../../../core/ports/cloud-credentials.ts";
 
 let home: string;
 beforeEach(() => {
@@ -48,6 +50,17 @@ describe("createCredentialStore()", () => {
     await store.clear();
     await store.clear();
     assert.equal(await store.read(), null);
+  });
+
+  it("deletes the file, what a killed write left, and the key of the copies", async () => {
+    const store = createCredentialStore(home);
+    await store.write(credentials);
+    const sealed = await store.seal(credentials);
+    writeFileSync(join(home, "cloud-credentials.json.0123456789ab.tmp"), credentials.token);
+    writeFileSync(join(home, "config.toml"), "");
+    await store.clear();
+    assert.deepEqual(readdirSync(home), ["config.toml"]);
+    assert.equal(await store.open(sealed), null);
   });
 
   it("reads a file without a key for prompt hashes", async () => {
@@ -95,6 +108,26 @@ describe("createCredentialStore()", () => {
     assert.notDeepEqual(await store.seal(credentials), sealed);
     rmSync(join(home, "cloud-credentials.key"));
     assert.equal(await store.open(sealed), null);
+  });
+});
+
+describe("exclusively()", () => {
+  it("runs one work at a time, passes it the file, and goes on after one that failed", async () => {
+    const [one, other] = [createCredentialStore(home), createCredentialStore(home)];
+    const steps: string[] = [];
+    const work = (name: string) => async (file: CredentialFile) => {
+      steps.push(`${name} begins`);
+      await file.write({ ...credentials, workspaceName: name });
+      await new Promise((resolve) => setImmediate(resolve));
+      steps.push(`${name} ends with ${(await file.read())?.workspaceName}`);
+    };
+    await Promise.all([one.exclusively(work("a")), other.exclusively(work("b"))]);
+    assert.deepEqual(steps, ["a begins", "a ends with a", "b begins", "b ends with b"]);
+    await assert.rejects(
+      one.exclusively(() => Promise.reject(new Error("full"))),
+      /full/,
+    );
+    assert.equal(await other.exclusively(async () => 7), 7);
   });
 });
 

@@ -15,7 +15,7 @@ import { createDriver } from "../../../adapters/driver/create-driver.ts";
 import { createOutbox } from "../../../adapters/outbox/create-outbox.ts";
 import { resolveConfig } from "../../../core/operations/config/resolve-config.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
-import type { CloudCredentials } from "../../../core/ports/cloud-credentials.ts";
+import type { CloudCredentials, CredentialStore } from "../../../core/ports/cloud-credentials.ts";
 import type { Log, LogEvent } from "../../../core/ports/log.ts";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import type { CloudService } from "../../../daemon/cloud/cloud-service.ts";
@@ -156,6 +156,8 @@ export async function createMachine(
     roots?: readonly string[];
     fingerprint?: string | null;
     home?: string;
+    /** Wraps the store of the credentials. */
+    wrapCredentials?: (stored: CredentialStore, store: Store) => CredentialStore;
   } = {},
 ): Promise<Machine> {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "meter-cloud-machine-"));
@@ -189,7 +191,7 @@ export async function createMachine(
       version: "0.4.0",
       store,
       client,
-      credentials,
+      credentials: options.wrapCredentials?.(credentials, store) ?? credentials,
       machine: {
         fingerprint: async () => options.fingerprint ?? "0".repeat(32),
         hostname: "laptop",

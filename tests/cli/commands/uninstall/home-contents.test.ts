@@ -21,6 +21,7 @@ const installation = [
     "config.lock-wal",
     "outbox.lock",
     "import.lock",
+    "cloud-credentials.lock",
     "loopback-token",
     "installed.json",
   ],
