@@ -42,7 +42,7 @@ import {
 import { bundleFor } from "../../install/trust-bundle.ts";
 import { findTrustedCertificate, listUnpermitted } from "../../install/trusted-authority.ts";
 import { version } from "../../program/version.ts";
-import { currentRates } from "../../records/current-rates.ts";
+import { newestRateDate } from "../../records/current-rates.ts";
 import { findBypassing } from "./find-bypassing.ts";
 import { gatherInstallFacts, noInstall } from "./install-facts.ts";
 import { CALL_TIMEOUT_MS, CHECK_TIMEOUT_MS, PROGRAM_TIMEOUT_MS } from "./limits.ts";
@@ -127,7 +127,7 @@ export async function gatherFacts(
     checkMetering(subject, check),
     check("client", findClients(subject), []).then((clients) => ({ clients })),
     check("bypass", findBypassing(subject.hosts, ownPids(subject)), []).then((bypassing) => ({ bypassing })),
-    check("prices", findNewestRate(env), null).then((newestRate) => ({ newestRate })),
+    check("prices", newestRateDate(env), null).then((newestRate) => ({ newestRate })),
     check("cloud", checkCloud(subject, database), null).then((cloud) => ({ cloud })),
   ];
   await Promise.all(checks.map(async (facts) => learn(await facts)));
@@ -264,6 +264,8 @@ async function checkTrust(
     check("trust", findTrustedCertificate(home, env, authority), null),
   ]);
   const inUse = trusted?.certificatePem ?? certificatePem;
+  // A current certificate permits exactly these hosts. Comparing each takes a tenth of a second.
+  const permitsAll = inUse === certificatePem && authority.state === "current";
   return {
     install,
     authority: {
@@ -274,7 +276,7 @@ async function checkTrust(
       systemTrusts,
       trustRecorded: isTrustRecorded(record),
       replacedBy: trusted === null ? "daemon" : "init",
-      unpermittedHosts: inUse === null ? [] : listUnpermitted(inUse, signedHosts),
+      unpermittedHosts: inUse === null || permitsAll ? [] : listUnpermitted(inUse, signedHosts),
       trustCommand,
     },
   };
@@ -331,12 +333,6 @@ async function findClients(subject: Subject): Promise<DoctorFacts["clients"]> {
 /** The processes whose connections to providers are the meter's own. */
 const ownPids = ({ running }: Subject): ReadonlySet<number> =>
   new Set([process.pid, ...(running === null ? [] : [running.pid])]);
-
-/** Returns the date of the newest rate in force; null if there are no rates. */
-async function findNewestRate(env: Environment): Promise<string | null> {
-  const dates = (await currentRates(env)).map(({ provenanceDate }) => provenanceDate);
-  return dates.sort().at(-1) ?? null;
-}
 
 async function checkCloud(
   { home, env, config, configProblem }: Subject,
