@@ -4,6 +4,10 @@ import { sweepBodies } from "../../../daemon/tasks/body-sweep.ts";
 import { withStore } from "../../home/open-store.ts";
 import { readConfig } from "../../home/read-config.ts";
 import type { CommandContext } from "../../program/command-context.ts";
+import { CommandFailure } from "../../program/exit-codes.ts";
+
+/** What a warning about the retention is about. */
+const RETENTION_KEY = "bodies.retention_days";
 
 /** The options of `meter bodies sweep`. */
 export interface DeleteExpiredBodiesOptions {
@@ -16,7 +20,12 @@ export async function deleteExpiredBodies(
   options: DeleteExpiredBodiesOptions,
 ): Promise<void> {
   const { home } = context;
-  const { retentionDays } = (await readConfig(home, context.env)).config.bodies;
+  const { config, warnings, warnedKeys } = await readConfig(home, context.env);
+  const { retentionDays } = config.bodies;
+  const [problem] = warnedKeys.has(RETENTION_KEY)
+    ? warnings.filter((warning) => warning.startsWith(`${RETENTION_KEY}: `))
+    : [];
+  if (problem !== undefined) throw new CommandFailure(`Nothing was deleted. ${problem}`);
   await withStore(home, { readOnly: options.dryRun }, async (store) => {
     const now = Date.now();
     const bodies = (n: number) =>

@@ -2,6 +2,7 @@ import { findDaemon } from "../../daemon/daemon-process.ts";
 import { httpAddress } from "../../daemon/own-address.ts";
 import { startDaemonOf } from "../../daemon/start-daemon.ts";
 import { databaseBytes } from "../../home/database-file.ts";
+import { readConfigOrDefaults } from "../../home/read-config.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { exitCodes } from "../../program/exit-codes.ts";
 import { version } from "../../program/version.ts";
@@ -27,6 +28,7 @@ export async function startInBackground(
   const isFirst = databaseBytes(home) === 0;
   const { daemon, byService } = await startDaemonOf(home, context.env);
   const verdict = daemon.isDegraded ? "Started, but DEGRADED." : "Metering.";
+  for (const warning of (await readConfigOrDefaults(home, context.env)).warnings) context.notice(warning);
   context.print(`${verdict} Proxy: ${httpAddress(daemon.proxy_host, daemon.proxy_port)}  Home: ${home}`);
   if (daemon.password_file !== undefined) context.print(passwordNotice(daemon.password_file, context.stdout));
   if (daemon.isDegraded) context.print("Find out why: meter status");

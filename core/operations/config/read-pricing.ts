@@ -29,12 +29,9 @@ export function readPricing(section: SectionReader, today: CalendarDate): Config
     MAX_PULL_INTERVAL_MS,
   );
   if (configuredMs !== null && pullIntervalMs !== configuredMs) {
-    section.warn(
-      "pull_interval",
-      pullIntervalMs === MIN_PULL_INTERVAL_MS
-        ? `is below the minimum; ${MIN_PULL_INTERVAL_MS / 3_600_000}h is used`
-        : `is too long; ${MAX_PULL_INTERVAL_MS / 86_400_000}d is used`,
-    );
+    const [min, max] = [`${MIN_PULL_INTERVAL_MS / 3_600_000}h`, `${MAX_PULL_INTERVAL_MS / 86_400_000}d`];
+    const used = pullIntervalMs === MIN_PULL_INTERVAL_MS ? min : max;
+    section.warn("pull_interval", `is outside ${min} to ${max}; ${used} is used`);
   }
   return {
     autoPull: section.boolean("auto_pull", false),

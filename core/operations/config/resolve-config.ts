@@ -28,7 +28,12 @@ import {
   type SectionReader,
 } from "./section-reader.ts";
 
-const farFuture = { min: 1, max: 36_500 };
+/**
+ * The bounds of the days for which captured bodies are kept.
+ *
+ * Decision: a smaller number counts as the default. Some programs read 0 as "for ever", and what is deleted by mistake is lost.
+ */
+const RETENTION_BOUNDS = { min: 1, max: 36_500, ifBelow: DEFAULT_BODY_RETENTION_DAYS };
 
 /**
  * Resolves a parsed TOML file into the configuration. Never throws: an invalid value gets its default and a warning.
@@ -111,7 +116,7 @@ function readBodies(section: SectionReader): Config["bodies"] {
       min: 1,
       max: MAX_STORE_CAP_BYTES,
     }),
-    retentionDays: section.integer("retention_days", DEFAULT_BODY_RETENTION_DAYS, farFuture),
+    retentionDays: section.integer("retention_days", DEFAULT_BODY_RETENTION_DAYS, RETENTION_BOUNDS),
   };
 }
 

@@ -6,14 +6,22 @@ export function isTable(value: unknown): value is RawTable {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
+/** The bounds of a whole number. */
+interface IntegerBounds {
+  readonly min: number;
+  readonly max: number;
+  /** What a smaller number counts as; `min` if absent. */
+  readonly ifBelow?: number;
+}
+
 /**
  * Reads one table key by key. A missing key gets its default. An invalid value gets its default and a warning.
  * `finish()` warns about keys that were never read.
  */
 export interface SectionReader {
   boolean(key: string, fallback: boolean): boolean;
-  /** Reads a whole number, clamped to the bounds with a warning. */
-  integer(key: string, fallback: number, bounds: { min: number; max: number }): number;
+  /** Reads a whole number. One out of bounds counts as the nearest bound, or as `ifBelow` if it is too small, with a warning. */
+  integer(key: string, fallback: number, bounds: IntegerBounds): number;
   text(key: string, fallback: string | null): string | null;
   choice<Choice extends string>(key: string, fallback: Choice, choices: readonly Choice[]): Choice;
   /** Reads a list of strings; other entries are dropped with a warning. */
@@ -163,10 +171,10 @@ function readInteger(
   section: Section,
   key: string,
   fallback: number,
-  { min, max }: { readonly min: number; readonly max: number },
+  { min, max, ifBelow = min }: IntegerBounds,
 ): number {
   const value = readValue(section, key, fallback, asInteger, "a whole number");
-  const within = Math.min(Math.max(value, min), max);
+  const within = value < min ? ifBelow : Math.min(value, max);
   if (within !== value) warn(section, key, `${value} is outside ${min} to ${max}; ${within} is used`);
   return within;
 }

@@ -23,6 +23,7 @@ import {
   runProgram,
   SUITE_TIMEOUT_MS,
   startMeter,
+  waitFor,
 } from "../../end-to-end/meter-process.rig.ts";
 import { runWords } from "../run-command.rig.ts";
 
@@ -57,9 +58,14 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
       [again.code, again.stdout],
       [0, `The daemon is already running: process ${state.pid}, proxy on port ${state.proxy_port}.\n`],
     );
-    writeFileSync(stateFile(home), JSON.stringify({ ...state, version: "0.3.9" }));
+    // The daemon may write its file again before the command reads it.
+    const outdated = await waitFor("the version to be read", async () => {
+      writeFileSync(stateFile(home), JSON.stringify({ ...state, version: "0.3.9" }));
+      const { stdout } = await runWords(home, ["start"]);
+      return stdout !== again.stdout && stdout;
+    });
     assert.match(
-      (await runWords(home, ["start"])).stdout,
+      outdated,
       /^The daemon is already running: .*\.\nThe installed version is \S+\. Restart the daemon: meter stop && meter start\n$/,
     );
     writeFileSync(stateFile(home), JSON.stringify(state));
@@ -95,6 +101,19 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
     assert.deepEqual([stopped.code, stopped.stdout], [0, "Stopped.\n"]);
     assert.equal(isAlive(state.pid), false);
     assert.equal(existsSync(stateFile(home)), false);
+  });
+
+  it("says which settings are invalid when it has started", async () => {
+    const home = newHome([...freePorts, "[bodies]", "retention_days = 0"]);
+    const { code, stderr } = await runMeter(home, ["start", "--no-import"]);
+    assert.deepEqual(
+      [code, stderr],
+      [
+        0,
+        `meter: bodies.retention_days: 0 is outside 1 to 36500; 90 is used. Fix line 6 of ${join(home, "config.toml")}.\n`,
+      ],
+    );
+    await runWords(home, ["stop"]);
   });
 
   it("starts one daemon if several shells start it at the same time, and tells each of them", async () => {

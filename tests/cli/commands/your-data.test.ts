@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { createOutbox } from "../../../adapters/outbox/create-outbox.ts";
@@ -136,6 +136,20 @@ describe("meter prune, wipe, project and bodies sweep", () => {
       "Would delete 0 bodies older than 90 days.\n",
     );
     assert.equal((await meter("bodies", "sweep")).stdout, "Deleted 0 bodies older than 90 days.\n");
+  });
+
+  it("deletes no body while the retention is invalid", async () => {
+    const file = join(sample.home, "config.toml");
+    writeFileSync(file, "[bodies]\nretention_days = 0\n");
+    const { code, stderr } = await meter("bodies", "sweep");
+    rmSync(file);
+    assert.deepEqual(
+      [code, stderr],
+      [
+        1,
+        `meter: Nothing was deleted. bodies.retention_days: 0 is outside 1 to 36500; 90 is used. Fix line 2 of ${file}.\n`,
+      ],
+    );
   });
 
   it("wipes everything", async () => {

@@ -72,7 +72,7 @@ describe("listSettings()", () => {
     });
     for (const [key, value, source] of [
       ["log.level", "info", "invalid in config.toml"],
-      ["bodies.retention_days", "1 day", "invalid in config.toml"],
+      ["bodies.retention_days", "90 days", "invalid in config.toml"],
       ["cloud.upload.prompt_hash_kind", "keyed", "invalid in config.toml"],
       ["cloud.upload.preset", "full", "config.toml"],
     ] as const)
