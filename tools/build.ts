@@ -96,6 +96,7 @@ async function bundleMeter(): Promise<void> {
       "dist/cli/main.js",
       "dist/daemon/proxy/proxy-worker.js",
       "dist/adapters/process-table/lookup-worker.js",
+      "dist/adapters/sqlite/page-check-worker.js",
     ],
     external,
   });

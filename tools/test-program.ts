@@ -28,7 +28,12 @@ const START_FILES = [
   "package.json",
 ];
 
-const METER = ["cli/main.ts", "daemon/proxy/proxy-worker.ts", "adapters/process-table/lookup-worker.ts"];
+const METER = [
+  "cli/main.ts",
+  "daemon/proxy/proxy-worker.ts",
+  "adapters/process-table/lookup-worker.ts",
+  "adapters/sqlite/page-check-worker.ts",
+];
 const BUNDLES = {
   "dist/cli/bundle": METER,
   "dist/cli/meter-cloud": ["cli/meter-cloud/main.ts"],

@@ -52,6 +52,7 @@ export function createSqliteOpener(): SqliteOpener<Dialect> {
     hasFolder,
     saveDamagedLog,
     syncLog,
+    checkPages: async (path) => (await import("./page-check.ts")).checkPages(path),
     setAside,
   };
 }

@@ -95,6 +95,11 @@ export interface SqliteOpener<TDialect = unknown> {
    */
   syncLog(path: string): Promise<void>;
   /**
+   * Reads every page, on another thread than the one that uses the database. Resolves with what is damaged; null if nothing is, or if
+   * the file can't be read. Never rejects.
+   */
+  checkPages(path: string): Promise<string | null>;
+  /**
    * Renames the database with its -wal and -shm to `<path>.<suffix>…`, to preserve it for analysis. Returns the new path.
    * Idempotent.
    */

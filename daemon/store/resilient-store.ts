@@ -1,7 +1,6 @@
 import type { Dialect } from "kysely";
 import type { Clock } from "../../core/ports/clock.ts";
 import { type SqliteOpener, StoreError } from "../../core/ports/sqlite.ts";
-import { checkDatabase } from "./check-database.ts";
 import { guardParts } from "./guard-parts.ts";
 import { createLogSync, type LogSync } from "./log-sync.ts";
 import { openStore } from "./open-store.ts";
@@ -221,12 +220,13 @@ function readIdentity({ ports, path }: State): string | null {
   }
 }
 
-/** Reads every page of the file, beside the store. */
+/** Reads every page of the file, beside the store. Another file may have replaced it meanwhile. */
 async function checkPages(state: State): Promise<void> {
+  const { ports, path, identity } = state;
   if (state.isInMemory || state.trouble !== null) return;
-  const check = await checkDatabase(state.ports.opener, state.path);
-  if (check.state !== "corrupt") return;
-  handleError(state, new StoreError("corrupt", `the database is damaged: ${check.detail}`));
+  const damage = await ports.opener.checkPages(path);
+  if (damage === null || state.closed || state.identity !== identity) return;
+  handleError(state, new StoreError("corrupt", `the database is damaged: ${damage}`));
 }
 
 /** Checks that rows can be inserted. Otherwise a missing column would look like a fault of each record. */

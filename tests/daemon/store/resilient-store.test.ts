@@ -208,6 +208,46 @@ describe("openResilientStore()", () => {
       store.close();
     }));
 
+  it("replaces a database in which the check of a minute later finds damage, and reads no page itself", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      let opened = 0;
+      const damage = Promise.withResolvers<string | null>();
+      const resilient = await open(path, {
+        open: (...given) => {
+          opened += 1;
+          return opener.open(...given) as never;
+        },
+        checkPages: () => damage.promise,
+      });
+      const { store, clock, found } = resilient;
+      insert(store);
+      const openedBefore = opened;
+      clock.advance(60_000);
+      assert.equal(opened, openedBefore);
+      insert(store);
+      damage.resolve("page 7 is never used");
+      await new Promise((resolve) => setImmediate(resolve));
+      assert.equal(store.trouble?.reason, "corrupt");
+      // The file itself is intact here, so reopening it finds no damage.
+      await untilWell(resilient);
+      assert.equal(found.length, 2);
+      assert.equal(store.records.count(ever), 2);
+      store.close();
+    }));
+
+  it("ignores damage that the check finds after close()", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      const damage = Promise.withResolvers<string | null>();
+      const { store, clock, found } = await open(path, { checkPages: () => damage.promise });
+      clock.advance(60_000);
+      store.close();
+      damage.resolve("page 7 is never used");
+      await new Promise((resolve) => setImmediate(resolve));
+      assert.deepEqual([store.trouble, found.length], [null, 1]);
+    }));
+
   it("creates a new database if only the old file was removed", () =>
     inNewFolder(async (folder) => {
       const path = join(folder, "meter.db");
