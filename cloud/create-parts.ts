@@ -1,3 +1,4 @@
+import { BATCH_MAX_BYTES } from "../core/wire/metadata-batch.ts";
 import { createBudgetWatch } from "./budgets/budget-watch.ts";
 import { CLOUD_CONFIG_DEFAULTS, type CloudConfig, type CloudSettings } from "./config.ts";
 import { clientAddress } from "./http/client-address.ts";
@@ -14,6 +15,12 @@ const MAX_VISITS = 64;
 /** How long a machine's request waits for its turn, milliseconds. Decision: a quarter of the time that a daemon waits for a response. */
 const MAX_QUEUE_WAIT_MS = 10_000;
 
+/**
+ * The maximum number of bytes of payloads that machines send at once, from their first byte until the answer; a workspace has a quarter. Further
+ * requests are refused. Decision: 16 of the largest batches, so that a server with 512 MiB survives as many calls at once as come.
+ */
+export const MAX_PAYLOAD_BYTES = 16 * BATCH_MAX_BYTES;
+
 /** Adds to the ports what else every handler needs. */
 export function createParts(ports: CloudPorts, config: CloudSettings): CloudParts {
   const settings: CloudConfig = {
@@ -29,6 +36,7 @@ export function createParts(ports: CloudPorts, config: CloudSettings): CloudPart
       slots: settings.concurrentUploads,
       maxVisits: MAX_VISITS,
       maxWaitMs: MAX_QUEUE_WAIT_MS,
+      maxHeldBytes: MAX_PAYLOAD_BYTES,
       setTimer: ports.clock.setTimer,
     }),
     knownTokens: createKnownTokens(),

@@ -7,7 +7,11 @@ import {
   promptViewResponseSchema,
   promptViewsSchema,
 } from "../../core/wire/audit.ts";
-import { bodyEnvelopeSchema, bodyUploadResponseSchema } from "../../core/wire/body-envelope.ts";
+import {
+  BODY_REQUEST_MAX_BYTES,
+  bodyEnvelopeSchema,
+  bodyUploadResponseSchema,
+} from "../../core/wire/body-envelope.ts";
 import {
   checkoutConsentResponseSchema,
   checkoutConsentSchema,
@@ -139,7 +143,7 @@ export interface ApiRoute {
   readonly body?: v.GenericSchema;
   /** Most bytes of the body. Default: 16 KiB. */
   readonly maxBodyBytes?: number;
-  /** Who reads query and body: before the handler, unless the handler has to decide something before it reads them. */
+  /** Who parses query and body: before the handler, unless the handler has to decide something before it parses them. */
   readonly inputReadBy?: "handler";
   /** The successful answers, by status; null for an answer without a body. */
   readonly answers: Readonly<Record<number, v.GenericSchema | null>>;
@@ -162,6 +166,7 @@ export const API_ROUTES = {
     caller: "key",
     // With the gate off, the envelope is not parsed.
     inputReadBy: "handler",
+    maxBodyBytes: BODY_REQUEST_MAX_BYTES,
     body: bodyEnvelopeSchema,
     answers: { 200: bodyUploadResponseSchema, 204: null },
     refusals: [404, 409, 425],

@@ -12,13 +12,20 @@ export type OrRefusal<T> =
 
 /**
  * Reads a request's bytes up to a limit. A server ends a body at its `Content-Length`. One without it, or with `Transfer-Encoding`, is counted as
- * it arrives, through a stream, which takes more CPU time.
+ * it arrives, through a stream, which takes more CPU time. `hold` takes memory for the bytes, or returns the refusal of the request.
  */
-export async function readBytes(request: Request, maxBytes: number): Promise<OrRefusal<Uint8Array>> {
+export async function readBytes(
+  request: Request,
+  maxBytes: number,
+  hold: (bytes: number) => Response | null = () => null,
+): Promise<OrRefusal<Uint8Array>> {
   const tooLarge = () => ({ ok: false, refusal: problem("too_large") }) as const;
-  const length = request.headers.get("content-length");
-  if (Number(length ?? 0) > maxBytes) return tooLarge();
-  if (length !== null && !request.headers.has("transfer-encoding")) {
+  // Not a number: not stated.
+  const length = Number(request.headers.get("content-length") ?? Number.NaN);
+  if (length > maxBytes) return tooLarge();
+  if (length >= 0 && !request.headers.has("transfer-encoding")) {
+    const refusal = hold(length);
+    if (refusal !== null) return { ok: false, refusal };
     const bytes = new Uint8Array(await request.arrayBuffer());
     return bytes.length > maxBytes ? tooLarge() : { ok: true, value: bytes };
   }
@@ -30,10 +37,11 @@ export async function readBytes(request: Request, maxBytes: number): Promise<OrR
     const { done, value } = await reader.read();
     if (done) break;
     size += value.length;
-    if (size > maxBytes) {
+    const refusal = size > maxBytes ? problem("too_large") : hold(value.length);
+    if (refusal !== null) {
       // Not awaited: the server drops what the client still sends.
       void reader.cancel().catch(() => {});
-      return tooLarge();
+      return { ok: false, refusal };
     }
     chunks.push(value);
   }

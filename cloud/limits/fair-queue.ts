@@ -9,10 +9,12 @@ export interface FairQueueOptions {
   readonly maxVisits: number;
   /** How long work waits for a slot, milliseconds. */
   readonly maxWaitMs: number;
+  /** The maximum number of bytes that all visits hold at once. A tenant has at most a quarter of them. */
+  readonly maxHeldBytes: number;
   setTimer(delayMs: number, run: () => void): () => void;
 }
 
-/** Shares a bounded number of slots among tenants. */
+/** Shares a bounded number of slots, and a bounded amount of memory, among tenants. */
 export interface FairQueue {
   /** Begins a visit; null if the tenant has too many. */
   enter(tenant: string): Visit | null;
@@ -22,12 +24,15 @@ export interface FairQueue {
 export interface Visit {
   /** Runs the work in a slot; null, without having run it, if none became free in time. */
   run<T>(work: () => Promise<T>): Promise<T | null>;
+  /** Takes memory for the visit until it ends; false if there is none left. */
+  hold(bytes: number): boolean;
   /** Ends the visit. */
   leave(): void;
 }
 
 interface Tenant {
   visits: number;
+  heldBytes: number;
   running: number;
   /** Callbacks that start the waiting work, in order. */
   readonly waiting: (() => void)[];
@@ -37,11 +42,13 @@ interface Tenant {
  * Creates a queue. Free slots go to the waiting tenants in turn, one each, so that a tenant with many requests delays another by
  * one piece of work and not by all of its own.
  */
-export function createFairQueue({ slots, maxVisits, maxWaitMs, setTimer }: FairQueueOptions): FairQueue {
+export function createFairQueue(options: FairQueueOptions): FairQueue {
+  const { slots, maxVisits, maxWaitMs, maxHeldBytes, setTimer } = options;
   const share = Math.min(slots, Math.max(2, Math.floor(slots / 4)));
   /** In the order of their next turns. */
   const tenants = new Map<string, Tenant>();
   let running = 0;
+  let heldBytes = 0;
 
   function startNext(): void {
     for (const [name, tenant] of tenants) {
@@ -78,10 +85,16 @@ export function createFairQueue({ slots, maxVisits, maxWaitMs, setTimer }: FairQ
 
   return {
     enter(name) {
-      const tenant = tenants.get(name) ?? { visits: 0, running: 0, waiting: [] };
+      const tenant = tenants.get(name) ?? { visits: 0, heldBytes: 0, running: 0, waiting: [] };
       if (tenant.visits >= maxVisits) return null;
       tenants.set(name, tenant);
       tenant.visits += 1;
+      let ownBytes = 0;
+      const addBytes = (bytes: number) => {
+        ownBytes += bytes;
+        tenant.heldBytes += bytes;
+        heldBytes += bytes;
+      };
       return {
         async run(work) {
           if (!(await takeSlot(tenant))) return null;
@@ -93,7 +106,13 @@ export function createFairQueue({ slots, maxVisits, maxWaitMs, setTimer }: FairQ
             startNext();
           }
         },
+        hold(bytes) {
+          if (heldBytes + bytes > maxHeldBytes || tenant.heldBytes + bytes > maxHeldBytes / 4) return false;
+          addBytes(bytes);
+          return true;
+        },
         leave() {
+          addBytes(-ownBytes);
           tenant.visits -= 1;
           if (tenant.visits === 0) tenants.delete(name);
         },

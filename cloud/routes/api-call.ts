@@ -21,7 +21,9 @@ type ScopeOf<Route> = Route extends { readonly workspace: object }
     : unknown;
 
 type InputOf<Route, Part extends "query" | "body"> = Route extends { readonly inputReadBy: "handler" }
-  ? unknown
+  ? Route extends { readonly body: v.GenericSchema }
+    ? { readonly bytes: Uint8Array }
+    : unknown
   : Route extends { readonly [Key in Part]: infer Schema extends v.GenericSchema }
     ? { readonly [Key in Part]: v.InferOutput<Schema> }
     : unknown;

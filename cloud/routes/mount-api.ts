@@ -13,12 +13,14 @@ import {
   refuseInvalid,
   SMALL_PAYLOAD_BYTES,
 } from "../http/read-payload.ts";
+import type { Visit } from "../limits/fair-queue.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
 import { API_HANDLERS } from "./api-handlers.ts";
 
 interface Input {
   readonly query?: unknown;
   readonly body?: unknown;
+  readonly bytes?: Uint8Array;
 }
 
 /** A call of any route. */
@@ -36,25 +38,30 @@ export function mountApi(app: Hono<CloudEnv>, parts: CloudParts): void {
     // The type of the handlers pairs each with its route; a loop over the names cannot express that.
     const handle = API_HANDLERS[name] as (call: UntypedCall) => Response | Promise<Response>;
     const { method, path } = splitRouteName(name);
-    const answerCall = async (context: Context<CloudEnv>, run: RunInTurn) => {
+    const answerCall = async (context: Context<CloudEnv>, { run, hold }: Turn) => {
       const access = await run(() => checkAccess(parts, route, context));
       if (access === null) return overloaded();
       if (!access.ok) return access.refusal;
       // Read outside of a slot, since a client may send slowly.
-      const input = await readInput(route, context);
-      if (!input.ok) return input.refusal;
+      const bytes = await readBody(route, context, hold);
+      if (!bytes.ok) return bytes.refusal;
       const answer = (status: number, body?: unknown) =>
         body === undefined ? context.body(null, status as 204) : context.json(body, status as 200);
       const params = context.req.param() as Readonly<Record<string, string>>;
-      const call = { parts, context, params, answer, ...access.value, ...input.value };
-      return (await run(async () => await handle(call))) ?? overloaded();
+      // Parsed in a slot, since the values can take twenty times as much memory as their text.
+      const answered = await run(async () => {
+        const input = parseInput(route, context, bytes.value);
+        if (!input.ok) return input.refusal;
+        return await handle({ parts, context, params, answer, ...access.value, ...input.value });
+      });
+      return answered ?? overloaded();
     };
     app.on(method, path, async (context) => {
-      if (route.caller !== "key") return await answerCall(context, async (work) => await work());
+      if (route.caller !== "key") return await answerCall(context, AT_ONCE);
       const visit = parts.queue.enter(tenantOf(parts, context));
       if (visit === null) return overloaded();
       try {
-        return await answerCall(context, visit.run);
+        return await answerCall(context, visit);
       } finally {
         visit.leave();
       }
@@ -62,8 +69,11 @@ export function mountApi(app: Hono<CloudEnv>, parts: CloudParts): void {
   }
 }
 
-/** Runs work when it is its turn; null if that took too long. */
-type RunInTurn = <T>(work: () => Promise<T>) => Promise<T | null>;
+/** Runs work when it is its turn, and holds memory. */
+type Turn = Pick<Visit, "run" | "hold">;
+
+/** The turn of a request that waits for no other. */
+const AT_ONCE: Turn = { run: async (work) => await work(), hold: () => true };
 
 /** The response to a request that was not processed because too many wait. The machine sends it again. */
 function overloaded(): Response {
@@ -85,11 +95,22 @@ function tenantOf(parts: CloudParts, context: Context<CloudEnv>): string {
     : `address ${addressGroup(parts.addressOf(context))}`;
 }
 
-async function readInput(
-  { query, body, maxBodyBytes = SMALL_PAYLOAD_BYTES, inputReadBy }: ApiRoute,
+/** Reads the bytes of a request's body, if the route has one. */
+async function readBody(
+  { body, maxBodyBytes = SMALL_PAYLOAD_BYTES }: ApiRoute,
   context: Context<CloudEnv>,
-): Promise<OrRefusal<Input>> {
-  if (inputReadBy === "handler") return { ok: true, value: {} };
+  hold: Turn["hold"],
+): Promise<OrRefusal<Uint8Array>> {
+  if (body === undefined) return { ok: true, value: new Uint8Array(0) };
+  return await readBytes(context.req.raw, maxBodyBytes, (bytes) => (hold(bytes) ? null : overloaded()));
+}
+
+function parseInput(
+  { query, body, inputReadBy }: ApiRoute,
+  context: Context<CloudEnv>,
+  bytes: Uint8Array,
+): OrRefusal<Input> {
+  if (inputReadBy === "handler") return { ok: true, value: { bytes } };
   const input: { query?: unknown; body?: unknown } = {};
   if (query !== undefined) {
     const parsed = refuseInvalid(parseWire(query, context.req.query()));
@@ -97,9 +118,7 @@ async function readInput(
     input.query = parsed.value;
   }
   if (body !== undefined) {
-    const bytes = await readBytes(context.req.raw, maxBodyBytes);
-    if (!bytes.ok) return bytes;
-    const parsed = readPayload(bytes.value, body);
+    const parsed = readPayload(bytes, body);
     if (!parsed.ok) return parsed;
     input.body = parsed.value;
   }

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { it } from "node:test";
 import { sql } from "kysely";
 import { type Peer, serve } from "../../adapters/http/serve.ts";
+import { MAX_PAYLOAD_BYTES } from "../../cloud/create-parts.ts";
 import { BODY_REQUEST_MAX_BYTES } from "../../core/wire/body-envelope.ts";
 import { BATCH_MAX_BYTES } from "../../core/wire/metadata-batch.ts";
 import { batch, type CloudRig, createRig, record } from "./kit/cloud-rig.ts";
@@ -148,5 +149,80 @@ describeOnPostgres("the cloud, over a real socket", (engine) => {
         );
       }
     });
+  });
+
+  /** A request whose body is sent when the test says so. */
+  function slowRequest(path: string, token: string, headers: Record<string, string> = {}) {
+    const reading = Promise.withResolvers<void>();
+    let controller: ReadableStreamDefaultController | undefined;
+    const body = new ReadableStream(
+      {
+        start: (started) => void (controller = started),
+        pull: () => reading.resolve(),
+      },
+      { highWaterMark: 0 },
+    );
+    const request = new Request(`http://cloud.test${path}`, {
+      ...{ method: "POST", headers: { authorization: `Bearer ${token}`, ...headers }, body, duplex: "half" },
+    });
+    const end = (bytes: Uint8Array) => {
+      controller?.enqueue(bytes);
+      controller?.close();
+    };
+    return { request, reading: reading.promise, end };
+  }
+  const EMPTY = new TextEncoder().encode("{}");
+
+  it("processes other requests while bodies arrive slowly", async () => {
+    const rig = await createRig(engine);
+    try {
+      const app = rig.app({ concurrentUploads: 2 });
+      const [slow, quick] = [await rig.addWorkspace({ storePromptContent: true }), await rig.addWorkspace()];
+      const sent = [1, 2].map(() => slowRequest(`/v1/requests/${rig.uuid()}/body`, slow.token));
+      const answers = sent.map(({ request }) => app.request(request));
+      await Promise.all(sent.map(({ reading }) => reading));
+      const known = { headers: { authorization: `Bearer ${quick.token}` } };
+      const whoami = app.request("/v1/daemon/whoami", known);
+      for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
+      // Longer than a request waits for its turn.
+      rig.clock.advance(10_000);
+      assert.equal((await whoami).status, 200);
+      for (const { end } of sent) end(EMPTY);
+      for (const answer of answers) assert.equal((await answer).status, 422);
+    } finally {
+      await rig.close();
+    }
+  });
+
+  it("refuses a workspace's requests whose payloads take more than its memory, and serves the others", async () => {
+    const rig = await createRig(engine);
+    try {
+      const app = rig.app();
+      const [large, other] = [await rig.addWorkspace(), await rig.addWorkspace()];
+      const path = "/v1/requests/batch";
+      // Its token must be known, or its first requests count for its address.
+      const known = { headers: { authorization: `Bearer ${large.token}` } };
+      assert.equal((await app.request("/v1/daemon/whoami", known)).status, 200);
+      const sent = Array.from({ length: MAX_PAYLOAD_BYTES / 4 / BATCH_MAX_BYTES }, () =>
+        slowRequest(path, large.token, { "content-length": String(BATCH_MAX_BYTES) }),
+      );
+      const answers = sent.map(({ request }) => app.request(request));
+      await Promise.all(sent.map(({ reading }) => reading));
+      const send = (token: string, headers: Record<string, string> = {}) => {
+        const { request, end } = slowRequest(path, token, headers);
+        end(EMPTY);
+        return app.request(request);
+      };
+      const refused = await send(large.token);
+      assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "5"]);
+      const stated = await send(large.token, { "content-length": "2" });
+      assert.equal(stated.status, 503);
+      assert.equal((await send(other.token)).status, 422);
+      for (const { end } of sent) end(EMPTY);
+      for (const answer of answers) assert.equal((await answer).status, 422);
+      assert.equal((await send(large.token)).status, 422);
+    } finally {
+      await rig.close();
+    }
   });
 });

@@ -1,12 +1,7 @@
 import { hashBytes } from "../../../core/values/hash-text.ts";
-import {
-  BODY_NOT_STORED,
-  BODY_REQUEST_MAX_BYTES,
-  bodyEnvelopeSchema,
-  decodeBody,
-} from "../../../core/wire/body-envelope.ts";
+import { BODY_NOT_STORED, bodyEnvelopeSchema, decodeBody } from "../../../core/wire/body-envelope.ts";
 import { problem } from "../../http/problem.ts";
-import { type OrRefusal, readBytes, readPayload } from "../../http/read-payload.ts";
+import { type OrRefusal, readPayload } from "../../http/read-payload.ts";
 import type { CloudParts } from "../../ports.ts";
 import { type ReceivedBody, storeBody } from "../../store/bodies.ts";
 import { sealingOf } from "../../store/body-keys.ts";
@@ -15,18 +10,16 @@ import type { ApiHandlers } from "../api-call.ts";
 /** The route that stores one side of a request's body. */
 export const requestBodyHandlers = {
   /**
-   * Checks in the order of docs/specification.md#body-endpoint: key and scope (before the handler), size, gate, schema, Base64
+   * Checks in the order of docs/specification.md#body-endpoint: key, scope and size (before the handler), gate, schema, Base64
    * and UTF-8, and last who sent the request. With the gate off, the envelope is not decoded, stored or logged.
    */
-  "POST /v1/requests/:id/body": async ({ parts, key, params, context, answer }) => {
-    const bytes = await readBytes(context.req.raw, BODY_REQUEST_MAX_BYTES);
-    if (!bytes.ok) return bytes.refusal;
+  "POST /v1/requests/:id/body": async ({ parts, key, params, bytes, answer }) => {
     const outcome = await storeBody(
       parts.db,
       key.workspaceId,
       { machineId: key.machine?.id ?? null, userId: key.userId },
       sealingOf(parts),
-      () => openEnvelope(parts, bytes.value, params.id),
+      () => openEnvelope(parts, bytes, params.id),
       parts.clock.now(),
     );
     switch (outcome.kind) {

@@ -8,7 +8,14 @@ import { createFairQueue, type FairQueueOptions } from "../../../cloud/limits/fa
 function createRig(options: Partial<FairQueueOptions> = {}) {
   const clock = createManualClock(0);
   const { setTimer } = clock;
-  const queue = createFairQueue({ slots: 4, maxVisits: 1_000, maxWaitMs: 10_000, setTimer, ...options });
+  const queue = createFairQueue({
+    slots: 4,
+    maxVisits: 1_000,
+    maxWaitMs: 10_000,
+    maxHeldBytes: 400,
+    setTimer,
+    ...options,
+  });
   const started: string[] = [];
   const ends: { readonly tenant: string; readonly end: () => void }[] = [];
   const results: (string | null)[] = [];
@@ -78,6 +85,19 @@ describe("createFairQueue()", () => {
       [true, true, false],
     );
     assert.equal(rig.ends.length, 1);
+  });
+
+  it("gives a tenant at most a quarter of the memory, and takes it back at the end of the visit", () => {
+    const { queue } = createRig({ maxHeldBytes: 400 });
+    const enter = (tenant: string) => queue.enter(tenant) ?? assert.fail();
+    const [one, other] = [enter("ann"), enter("ann")];
+    assert.deepEqual([one.hold(60), other.hold(50), other.hold(40)], [true, false, true]);
+    one.leave();
+    assert.deepEqual([other.hold(61), other.hold(60)], [false, true]);
+    const held = ["ben", "cat", "dan", "eve"].map((tenant) => enter(tenant).hold(100));
+    assert.deepEqual(held, [true, true, true, false]);
+    other.leave();
+    assert.equal(enter("eve").hold(100), true);
   });
 
   it("frees the slot of work that fails", async () => {
