@@ -43,10 +43,13 @@ export async function findDaemonOrHolder(
 ): Promise<{ readonly running: FoundDaemon | null; readonly holder: Holder | null }> {
   const deadline = performance.now() + WRITTEN_WITHIN_MS;
   for (;;) {
+    const state = await readStateFile(home);
     const running = await findDaemon(home, options);
     if (running !== null) return { running, holder: null };
     const holder = await findHolder(home);
-    if (holder === null || holder.announcement === "valid" || performance.now() > deadline)
+    // A daemon that wrote the file after it was read here has not been asked.
+    const wasAsked = typeof state !== "string" && state.pid === holder?.pid;
+    if (holder === null || (holder.announcement === "valid" && wasAsked) || performance.now() > deadline)
       return { running, holder };
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
