@@ -226,8 +226,12 @@ function applyResult(
   noteRefused(state, message, result, isRefused);
   if (!isRefused && calls.length === maxCalls[signal])
     maxCalls[signal] = growMessage(maxCalls[signal], MAX_RECORDS);
-  if (before.consecutiveFailures > 0) ports.log.info("otlp.recovered", { host });
-  state.progress = progress;
+  if (before.consecutiveFailures === 0) state.progress = progress;
+  else {
+    // Saved at once: a batch may be sent in several messages, with pauses after which the progress is read again.
+    save(state, loaded, progress);
+    ports.log.info("otlp.recovered", { host });
+  }
   return 0;
 }
 

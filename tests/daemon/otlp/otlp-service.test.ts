@@ -266,6 +266,29 @@ describe("createOtlpService()", () => {
       await service.stop();
     }));
 
+  it("recovers once from a failure, also if the rest of the batch is sent in several messages", () =>
+    withStore(async (store) => {
+      const { service, results, answerWith, logged, advance } = setUp(
+        store,
+        {},
+        { ...otlp, signals: ["traces"] },
+      );
+      answerWith((request) => answer(sizeOf(request)[1] > 4 ? 413 : 200));
+      service.start();
+      await advance(0);
+      store.records.insert(Array.from({ length: 20 }, () => sampleRecord()));
+      results.push(answer(503));
+      await advance(1_000);
+      assert.equal(service.status().consecutiveFailures, 1);
+      for (let round = 0; round < 12; round++) await advance(1_000);
+      assert.equal(service.status().consecutiveFailures, 0);
+      assert.deepEqual(
+        logged.map(([name]) => name),
+        ["otlp.failed", "otlp.recovered"],
+      );
+      await service.stop();
+    }));
+
   it("drops only a call that is too large alone, and counts it", () =>
     withStore(async (store) => {
       const { service, sent, answerWith, logged, advance } = setUp(
