@@ -1,11 +1,20 @@
-import { UsageError } from "clipanion";
+import { Option, UsageError } from "clipanion";
 import { readPullRequestNumber } from "../../core/metering/attribution/pull-request.ts";
 import type { ReportQuery } from "../../daemon/store/port/reports.ts";
 
-/** The description of `--commit`. */
-export const COMMIT = "Only calls made while this commit was checked out: its id or at least 4 digits of it";
+/** The options that choose calls by what Git says about them, each for a field of a command. `readGitFilters()` reads them. */
+export const branchOption = () =>
+  Option.String("--branch", { description: "Only calls from this Git branch" });
 
-/** The options that choose calls by what Git says about them. */
+export const commitOption = () =>
+  Option.String("--commit", {
+    description: "Only calls made while this commit was checked out: its id or at least 4 digits of it",
+  });
+
+export const pullRequestOption = () =>
+  Option.String("--pr", { description: "Only calls of the pull request with this number" });
+
+/** Their values. */
 export interface GitOptions {
   readonly branch: string | undefined;
   readonly commit: string | undefined;

@@ -14,6 +14,19 @@ export const toOption = () =>
 
 export const utcOption = () => Option.Boolean("--utc", false, { description: "Use days in UTC" });
 
+export const projectOption = () => Option.String("--project", { description: "Only this project" });
+
+export const modelOption = () => Option.String("--model", { description: "Only this model" });
+
+export const providerOption = () => Option.String("--provider", { description: "Only this provider" });
+
+/** `--csv` of a list. */
+export const csvOption = () => Option.Boolean("--csv", false, { description: "Print CSV (RFC 4180)" });
+
+/** `--utc` of a list with times. */
+export const utcTimesOption = () =>
+  Option.Boolean("--utc", false, { description: "Use days and times in UTC" });
+
 /** `--json` of a report with costs. */
 export const costJsonOption = () =>
   Option.Boolean("--json", false, {

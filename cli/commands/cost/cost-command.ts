@@ -1,5 +1,5 @@
-import { Command, Option } from "clipanion";
-import { COMMIT } from "../../program/git-filters.ts";
+import { Command } from "clipanion";
+import { branchOption, commitOption, pullRequestOption } from "../../program/git-filters.ts";
 import { MeterCommand } from "../../program/meter-command.ts";
 import {
   costJsonOption,
@@ -25,9 +25,9 @@ export class CostCommand extends MeterCommand {
     ],
   });
 
-  branch = Option.String("--branch", { description: "Only calls from this Git branch" });
-  commit = Option.String("--commit", { description: COMMIT });
-  pr = Option.String("--pr", { description: "Only calls of the pull request with this number" });
+  branch = branchOption();
+  commit = commitOption();
+  pr = pullRequestOption();
   since = sinceOption();
   from = fromOption();
   to = toOption();

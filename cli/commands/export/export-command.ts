@@ -1,6 +1,14 @@
 import { Command, Option } from "clipanion";
 import { MeterCommand } from "../../program/meter-command.ts";
-import { fromOption, sinceOption, toOption, utcOption } from "../../program/report-options.ts";
+import {
+  fromOption,
+  modelOption,
+  projectOption,
+  providerOption,
+  sinceOption,
+  toOption,
+  utcOption,
+} from "../../program/report-options.ts";
 import { FORMAT_NAMES } from "./formats.ts";
 
 export class ExportCommand extends MeterCommand {
@@ -33,9 +41,9 @@ export class ExportCommand extends MeterCommand {
   since = sinceOption();
   from = fromOption();
   to = toOption();
-  project = Option.String("--project", { description: "Only this project" });
-  model = Option.String("--model", { description: "Only this model" });
-  provider = Option.String("--provider", { description: "Only this provider" });
+  project = projectOption();
+  model = modelOption();
+  provider = providerOption();
   utc = utcOption();
 
   protected override async perform(): Promise<void> {

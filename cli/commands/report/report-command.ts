@@ -1,9 +1,13 @@
 import { Command, Option, UsageError } from "clipanion";
-import { COMMIT } from "../../program/git-filters.ts";
+import { branchOption, commitOption, pullRequestOption } from "../../program/git-filters.ts";
 import { MeterCommand } from "../../program/meter-command.ts";
 import {
   costJsonOption,
+  csvOption,
   fromOption,
+  modelOption,
+  projectOption,
+  providerOption,
   sinceOption,
   toOption,
   utcOption,
@@ -48,16 +52,16 @@ export class ReportCommand extends MeterCommand {
   since = sinceOption();
   from = fromOption();
   to = toOption();
-  project = Option.String("--project", { description: "Only this project" });
-  model = Option.String("--model", { description: "Only this model" });
-  provider = Option.String("--provider", { description: "Only this provider" });
+  project = projectOption();
+  model = modelOption();
+  provider = providerOption();
   session = Option.String("--session", { description: "Only the session with this id" });
-  branch = Option.String("--branch", { description: "Only calls from this Git branch" });
-  commit = Option.String("--commit", { description: COMMIT });
-  pr = Option.String("--pr", { description: "Only calls of the pull request with this number" });
+  branch = branchOption();
+  commit = commitOption();
+  pr = pullRequestOption();
   utc = utcOption();
   json = costJsonOption();
-  csv = Option.Boolean("--csv", false, { description: "Print CSV (RFC 4180)" });
+  csv = csvOption();
 
   protected override async perform(): Promise<void> {
     const { as, by } = this;

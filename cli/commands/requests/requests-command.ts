@@ -2,7 +2,17 @@ import { Command, Option } from "clipanion";
 import { BILLING_MODES } from "../../../core/values/record-fields.ts";
 import { STATUS_NAMES } from "../../../daemon/store/request-status.ts";
 import { MeterCommand } from "../../program/meter-command.ts";
-import { costJsonOption, fromOption, sinceOption, toOption } from "../../program/report-options.ts";
+import {
+  costJsonOption,
+  csvOption,
+  fromOption,
+  modelOption,
+  projectOption,
+  providerOption,
+  sinceOption,
+  toOption,
+  utcTimesOption,
+} from "../../program/report-options.ts";
 
 export class RequestsCommand extends MeterCommand {
   static override paths = [["requests"]];
@@ -24,17 +34,17 @@ export class RequestsCommand extends MeterCommand {
   since = sinceOption();
   from = fromOption();
   to = toOption();
-  project = Option.String("--project", { description: "Only this project" });
-  model = Option.String("--model", { description: "Only this model" });
-  provider = Option.String("--provider", { description: "Only this provider" });
+  project = projectOption();
+  model = modelOption();
+  provider = providerOption();
   client = Option.String("--client", { description: "Only this program" });
   billing = Option.String("--billing", { description: `Only ${BILLING_MODES.join(", ")}` });
   status = Option.String("--status", { description: `Only ${STATUS_NAMES.join(", ")} or an HTTP status` });
   limit = Option.String("--limit", { description: "At most this many requests (default 30)" });
   before = Option.String("--before", { description: "The cursor of the next page" });
-  utc = Option.Boolean("--utc", false, { description: "Use days and times in UTC" });
+  utc = utcTimesOption();
   json = costJsonOption();
-  csv = Option.Boolean("--csv", false, { description: "Print CSV (RFC 4180)" });
+  csv = csvOption();
 
   protected override async perform(): Promise<void> {
     const { listRequests } = await import("./list-requests.ts");

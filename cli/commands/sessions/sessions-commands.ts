@@ -1,9 +1,13 @@
 import { Command, Option } from "clipanion";
 import { MeterCommand } from "../../program/meter-command.ts";
-import { costJsonOption, fromOption, sinceOption, toOption } from "../../program/report-options.ts";
-
-const CSV_OPTION = { description: "Print CSV (RFC 4180)" };
-const UTC_OPTION = { description: "Use days and times in UTC" };
+import {
+  costJsonOption,
+  csvOption,
+  fromOption,
+  sinceOption,
+  toOption,
+  utcTimesOption,
+} from "../../program/report-options.ts";
 
 export class SessionsCommand extends MeterCommand {
   static override paths = [["sessions"]];
@@ -41,9 +45,9 @@ export class SessionsCommand extends MeterCommand {
     description: "Which sessions come first: latest (default), cost, calls or length, counted in the period",
   });
   limit = Option.String("--limit", { description: "At most this many sessions (default 20)" });
-  utc = Option.Boolean("--utc", false, UTC_OPTION);
+  utc = utcTimesOption();
   json = costJsonOption();
-  csv = Option.Boolean("--csv", false, CSV_OPTION);
+  csv = csvOption();
 
   protected override async perform(): Promise<void> {
     const { listSessions } = await import("./list-sessions.ts");
@@ -69,9 +73,9 @@ export class SessionCommand extends MeterCommand {
 
   id = Option.String({ name: "id" });
   agents = Option.Boolean("--agents", false, { description: "Show the agents without their calls" });
-  utc = Option.Boolean("--utc", false, UTC_OPTION);
+  utc = utcTimesOption();
   json = costJsonOption();
-  csv = Option.Boolean("--csv", false, CSV_OPTION);
+  csv = csvOption();
 
   protected override async perform(): Promise<void> {
     const { showSession } = await import("./show-session.ts");
