@@ -200,7 +200,7 @@ export function startProxy(
     startsWithinMs,
     startingAt: null,
     reader: createRelayLogReader({
-      frames: (frames) => deliver(sink, frames),
+      frames: (frames) => guard(sink, () => sink.frames(frames)),
       message: (worker, message) => onMessage(proxy, worker, message),
     }),
     pings: new Map(),
@@ -323,7 +323,7 @@ function startWorker(
       if (message.passed === null) decide(proxy, worker, question);
       else reader.push(worker, question);
     } else if (message.kind === "question_rest") {
-      guard(proxy, () => rests.arrived(message.id, message.bytes));
+      guard(proxy.sink, () => rests.arrived(message.id, message.bytes));
     } else {
       if (message.kind === "pong") proxy.probes.get(message.id)?.();
       reader.push(worker, message);
@@ -349,11 +349,11 @@ function decide(
 ): void {
   const answer = (answer: GateAnswer) =>
     worker.postMessage({ kind: "answer", id, answer } satisfies ToWorker);
-  guard(proxy, () => proxy.sink.decide?.(question, answer, passed, rest));
+  guard(proxy.sink, () => proxy.sink.decide?.(question, answer, passed, rest));
 }
 
-/** Runs a part of a decision, and reports its failure. */
-function guard({ sink }: ProxyState, work: () => void): void {
+/** Has the sink do something, and reports its failure. */
+function guard(sink: ProxySink, work: () => void): void {
   try {
     work();
   } catch (error) {
@@ -375,14 +375,6 @@ function onMessage(proxy: ProxyState, worker: ProxyThread, message: RelayMessage
       return proxy.pings.get(message.id)?.();
     case "stopped": // all frames came before this
       void worker.terminate();
-  }
-}
-
-function deliver(sink: ProxySink, frames: readonly TapFrame[]): void {
-  try {
-    sink.frames(frames);
-  } catch (error) {
-    sink.event({ kind: "sink_failed", error });
   }
 }
 
