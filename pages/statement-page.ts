@@ -15,7 +15,7 @@ import { linksOf } from "./usage-pages.ts";
 import { renderStatement, type Statement, type StatementRate, statementContent } from "./views/statement.ts";
 
 /** The path of the latest statement. That of a month is below it. */
-export const STATEMENT_PATH = "/statement";
+const STATEMENT_PATH = "/statement";
 
 /** What a statement needs from a host. */
 export interface StatementHost {

@@ -166,7 +166,7 @@ const listHref = (
 ): string => addQueries(pageHref(base, path), printUsageQuery({ ...DEFAULT_USAGE_QUERY, filters, period }));
 
 /** Returns the address of the requests of a query. */
-export const requestsHref = (host: Pick<UsageHost, "base">, query: UsageQuery): string =>
+const requestsHref = (host: Pick<UsageHost, "base">, query: UsageQuery): string =>
   listHref(host, "/requests", query);
 
 /** Returns the addresses of the rows behind a figure. */

@@ -18,7 +18,7 @@ export async function openMail(
 }
 
 /** Creates a mail sender that prints each email. */
-export function createConsoleMail(stdout: NodeJS.WritableStream): SendMail {
+function createConsoleMail(stdout: NodeJS.WritableStream): SendMail {
   return async ({ to, subject, text }) => {
     stdout.write(`\n--- mail to ${to}: ${subject}\n${text.trimEnd()}\n---\n`);
   };

@@ -8,7 +8,7 @@ import type { CloudDatabase } from "../store/open-database.ts";
 import { readViews } from "../store/prompt-view-ledger.ts";
 import { countOutsideChain, verifyChain } from "../store/reads/verify-chain.ts";
 import { verifyCosts } from "../store/reads/verify-costs.ts";
-import { inScope, inSnapshot } from "../store/transaction.ts";
+import { inSnapshot } from "../store/transaction.ts";
 
 /** The head of one chain, as saved outside the database. */
 export interface SavedHead {
@@ -28,11 +28,6 @@ export type ChainVerdict = LedgerVerdict & { readonly outsideChain: number };
 
 /** The verdict on all chains of a workspace. */
 export type WorkspaceVerdict = { readonly ok: boolean } & { readonly [Name in ChainName]: ChainVerdict };
-
-/** Reads the stored head of a workspace's ledger of prompt views. */
-export async function readLedgerHead(db: CloudDatabase, workspaceId: string): Promise<LedgerHead> {
-  return await inScope(db, { workspaceId }, (trx) => readChainHead(trx, "prompt_view_heads", workspaceId));
-}
 
 /**
  * Verifies a workspace's ledger of prompt views against a head that was saved outside the database, if any, and against the

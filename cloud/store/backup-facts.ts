@@ -20,7 +20,7 @@ export interface BackupFacts {
 }
 
 /** The tables whose rows a backup has. The states of rate limits end with the server. */
-export const BACKED_UP_TABLES: readonly string[] = Object.keys(TABLE_PLACES)
+const BACKED_UP_TABLES: readonly string[] = Object.keys(TABLE_PLACES)
   .filter((table) => table !== "limit_states")
   .sort();
 

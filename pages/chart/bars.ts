@@ -150,7 +150,7 @@ function describeBar(chart: BarChart, bar: Bar): string {
 }
 
 /** Renders the names of series with their colours, in the order from the top of a bar. */
-export const renderLegend = (
+const renderLegend = (
   series: readonly BarSeries[],
   {
     isCompared = false,

@@ -20,7 +20,7 @@ export interface CoverageSelection {
 }
 
 /** All counters of all machines. */
-export const ALL_COVERAGE: CoverageSelection = { machines: null, kinds: null };
+const ALL_COVERAGE: CoverageSelection = { machines: null, kinds: null };
 
 /** SQL for the metered and the seen calls of the selected kinds of a row `h`. */
 function selectCalls(table: "coverage_days" | "coverage_hours", kinds: ValueFilter | null) {

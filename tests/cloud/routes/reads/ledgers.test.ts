@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { sql } from "kysely";
 import { sha256 } from "../../../../adapters/crypto/node-crypto.ts";
-import { readLedgerHead, verifyPromptViewLedger } from "../../../../cloud/ledger/verify-ledgers.ts";
+import { verifyPromptViewLedger } from "../../../../cloud/ledger/verify-ledgers.ts";
+import { readChainHead } from "../../../../cloud/store/chain-heads.ts";
+import { inScope } from "../../../../cloud/store/transaction.ts";
 import { wordingHash } from "../../../../core/privacy/consent/checkout-consent.ts";
 import { hashText } from "../../../../core/values/hash-text.ts";
 import { auditEventsSchema, promptViewsSchema } from "../../../../core/wire/audit.ts";
@@ -29,6 +31,9 @@ async function open(rig: CloudRig, plan: "solo" | "team" | "business" = "busines
 }
 
 type Opened = Awaited<ReturnType<typeof open>>;
+
+const readHead = ({ db }: CloudRig, workspaceId: string) =>
+  inScope(db, { workspaceId }, (trx) => readChainHead(trx, "prompt_view_heads", workspaceId));
 
 const view = ({ workspace, requestId }: Opened, fields: Record<string, unknown> = {}) => ({
   workspace_id: workspace.id,
@@ -303,7 +308,7 @@ describeOnOneEngine("verifyPromptViewLedger()", (engine) => {
         await rig.call("POST", "/v1/audit/prompt-views", opened.admin.token, view(opened));
       }
       const { id } = opened.workspace;
-      const head = await readLedgerHead(rig.db, id);
+      const head = await readHead(rig, id);
       assert.equal(head.seq, 4);
       const verify = async (saved: typeof head | null) => {
         const verdict = await verifyPromptViewLedger(rig.db, id, saved, sha256);
@@ -323,7 +328,7 @@ describeOnOneEngine("verifyPromptViewLedger()", (engine) => {
 
   it("accepts a workspace without views", async () => {
     const { id } = await rig.addWorkspace();
-    assert.equal((await readLedgerHead(rig.db, id)).seq, 0);
+    assert.equal((await readHead(rig, id)).seq, 0);
     assert.ok((await verifyPromptViewLedger(rig.db, id, null, sha256)).ok);
   });
 });
