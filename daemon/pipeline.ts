@@ -11,7 +11,7 @@ import { createProjectSettings } from "./capture/project-settings.ts";
 import type { DaemonConfig, DaemonPorts } from "./daemon.ts";
 import { limitEventFields } from "./limits/limit-event-fields.ts";
 import { createLimitTracker, type LimitTracker } from "./limits/limit-tracker.ts";
-import { tapClock } from "./proxy/tap-log.ts";
+import { tapClock } from "./proxy/tap-clock.ts";
 import { createRecordWriter, type RecordWriter, type RecordWriterEvent } from "./store/record-writer.ts";
 
 /** The path of a call from the tap log to the store, with the counters and the feed that receive each record. */

@@ -9,7 +9,7 @@ import { provisionalGate } from "./budgets/provisional-gate.ts";
 import type { Daemon, DaemonConfig, DaemonPorts } from "./daemon.ts";
 import { createPipeline, type Pipeline } from "./pipeline.ts";
 import { type ProxySink, type RunningProxy, startProxy } from "./proxy/start-proxy.ts";
-import { tapClock } from "./proxy/tap-log.ts";
+import { tapClock } from "./proxy/tap-clock.ts";
 import {
   readHealth,
   readLastDay,

@@ -11,8 +11,9 @@ import type { LoginThrottle } from "./login-throttle.ts";
 import type { Peers } from "./peers.ts";
 import type { GatewayRoute, PasswordFor, ProxyLimits } from "./proxy-config.ts";
 import type { CutOrder } from "./response-cut.ts";
+import { tapClock } from "./tap-clock.ts";
 import type { CloseReason, TapMode, TunnelReason } from "./tap-frames.ts";
-import { type LoggedConnection, type TapLog, tapClock } from "./tap-log.ts";
+import type { LoggedConnection, TapLog } from "./tap-log.ts";
 import type { UpstreamTls } from "./upstream-tls.ts";
 import type { WarmConnections } from "./warm-connections.ts";
 

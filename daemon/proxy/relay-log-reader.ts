@@ -1,7 +1,8 @@
 import type { RestOfBody } from "./long-questions.ts";
 import type { ProxyThread } from "./proxy-thread.ts";
+import { readTapBatch, readTapEntry, type TapBatch } from "./tap-batch.ts";
+import { tapClock } from "./tap-clock.ts";
 import type { TapFrame } from "./tap-frames.ts";
-import { readTapBatch, readTapEntry, type TapBatch, tapClock } from "./tap-log.ts";
 import type { FromWorker } from "./worker-messages.ts";
 
 /** A message that takes its turn in the log. */

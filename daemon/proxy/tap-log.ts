@@ -1,3 +1,17 @@
+import {
+  entryHeadBytes,
+  noteBytes,
+  noteFrame,
+  passedRequest,
+  placesAt,
+  recordFields,
+  requestData,
+  requestEnded,
+  responseData,
+  responseEnded,
+  type TapBatch,
+} from "./tap-batch.ts";
+import { tapClock } from "./tap-clock.ts";
 import type { TapDirection, TapFrame } from "./tap-frames.ts";
 
 /** The most bytes of frames in one batch. A full batch is sent at once. */
@@ -13,40 +27,6 @@ const capacity = batchBytes + recordBytes;
  * most batches of a short call hold a few kilobytes.
  */
 const maxCopiedBytes = 32_768;
-
-/** The numbers of a record: connection, kind, time, offset and length. A 64-bit float holds each of them exactly. */
-const recordFields = 5;
-
-/** The size of the header that `TapMemory.write()` sets, in bytes. */
-const entryHeaderBytes = 16;
-
-/** Where an entry of it says where its records begin and end, as 32-bit integers. Its notes follow. */
-const placesAt = entryHeaderBytes;
-
-/** The space before the bytes of an entry. */
-const entryHeadBytes = placesAt + 8;
-
-/** The kinds of records. */
-const requestData = 0;
-const responseData = 1;
-const requestEnded = 2;
-const responseEnded = 3;
-const noteFrame = 4;
-/** The next request was not held. Its offset and length are the number of the request and that of the pass. */
-const passedRequest = 5;
-
-/** A batch of frames, which is transferred between threads. */
-export interface TapBatch {
-  readonly kind: "batch";
-  readonly buffer: ArrayBuffer;
-  readonly records: number;
-  /** The memory size of the batch in bytes: its whole buffer, however full that is, and its notes. */
-  readonly memoryBytes: number;
-  /** Whether `reuse()` takes the buffer back. */
-  readonly isReusable: boolean;
-  /** The frames without bytes, which records refer to. */
-  readonly notes: readonly TapFrame[];
-}
 
 /** The log's state of a connection. */
 export interface LoggedConnection {
@@ -75,20 +55,12 @@ const maxSpareBuffers = 8;
 /** While more batches than this are unread, only full ones are sent, so that a stalled reader does not get many small ones. */
 const maxPartBatches = 4;
 
-/** The estimated memory size of a note, in bytes. It is generous, since the strings of a note are short. */
-const noteBytes = 512;
-
-/** Returns milliseconds since the epoch, from a clock that never steps back. */
-export function tapClock(): number {
-  return performance.timeOrigin + performance.now();
-}
-
 /**
  * The memory that a process shares with the reader of its log, where it outlives a crash of this process. The bytes of a response, and its
  * end, are written there before the client gets them. So the reader gets the log of each response that a client has got whole.
  */
 export interface TapMemory {
-  /** Appends a batch, whose first `entryHeaderBytes` it sets. Returns false if there is no room: then the batch is posted. */
+  /** Appends a batch, whose first 16 bytes it sets. Returns false if there is no room: then the batch is posted. */
   write(entry: Uint8Array): boolean;
   /** Tells the reader to read what was written. */
   announce(): void;
@@ -370,62 +342,4 @@ function copyBatch({ buffer, usedBytes, records, memory }: TapLogState): ArrayBu
 
 function reuseBuffer({ spare }: TapLogState, buffer: ArrayBuffer): void {
   if (spare.length < maxSpareBuffers && buffer.byteLength === capacity) spare.push(buffer);
-}
-
-/** Reads a batch back into frames. Their bytes are views of the batch's buffer, which is reused afterwards. */
-export const readTapBatch = ({ buffer, records, notes }: TapBatch): TapFrame[] =>
-  readRecords({ bytes: new Uint8Array(buffer), fields: new Float64Array(buffer), records, notes });
-
-/** Reads an entry of a `TapMemory` back into frames. Their bytes are views of the entry. */
-export function readTapEntry(entry: Uint8Array<ArrayBuffer>): {
-  readonly notes: readonly TapFrame[];
-  readonly frames: readonly TapFrame[];
-  readonly memoryBytes: number;
-} {
-  const { buffer, byteOffset, length } = entry;
-  const [recordsAt = 0, end = 0] = new Uint32Array(buffer, byteOffset + placesAt, 2);
-  const notes =
-    end === length ? [] : (JSON.parse(new TextDecoder().decode(entry.subarray(end))) as TapFrame[]);
-  const fields = new Float64Array(buffer, byteOffset + recordsAt, (end - recordsAt) / 8);
-  const frames = readRecords({ bytes: entry, fields, records: fields.length / recordFields, notes });
-  return { notes, frames, memoryBytes: end + notes.length * noteBytes };
-}
-
-interface Records extends Pick<TapBatch, "records" | "notes"> {
-  /** The records' offsets count from its beginning. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The records, the first at the end. */
-  readonly fields: Float64Array<ArrayBuffer>;
-}
-
-function readRecords({ bytes, fields, records, notes }: Records): TapFrame[] {
-  const frames: TapFrame[] = [];
-  for (let index = 1; index <= records; index += 1) {
-    const field = fields.length - index * recordFields;
-    const connection = fields[field] as number;
-    const recordKind = fields[field + 1] as number;
-    const atMs = fields[field + 2] as number;
-    const offset = fields[field + 3] as number;
-    if (recordKind === noteFrame) {
-      frames.push(notes[offset] as TapFrame);
-    } else if (recordKind === passedRequest) {
-      frames.push({ kind: "passed", connection, request: offset, pass: fields[field + 4] as number });
-    } else if (recordKind === requestData || recordKind === responseData) {
-      frames.push({
-        kind: "data",
-        connection,
-        direction: recordKind === requestData ? "request" : "response",
-        bytes: bytes.subarray(offset, offset + (fields[field + 4] as number)),
-        atMs,
-      });
-    } else {
-      frames.push({
-        kind: "ended",
-        connection,
-        direction: recordKind === requestEnded ? "request" : "response",
-        atMs,
-      });
-    }
-  }
-  return frames;
 }

@@ -4,7 +4,7 @@ import type { CallQuestion, GateAnswer, PassedUses } from "./call-question.ts";
 import type { ProxyCounters } from "./counters.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
 import type { CutOrder } from "./response-cut.ts";
-import type { TapBatch } from "./tap-log.ts";
+import type { TapBatch } from "./tap-batch.ts";
 
 /** The configuration of a worker. */
 export interface ProxyWorkerData {

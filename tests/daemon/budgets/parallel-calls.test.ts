@@ -6,7 +6,7 @@ import type { Budget } from "../../../core/budgets/budget.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import { noParentProxies } from "../../../daemon/proxy/parent-proxy.ts";
 import { startProxy } from "../../../daemon/proxy/start-proxy.ts";
-import { tapClock } from "../../../daemon/proxy/tap-log.ts";
+import { tapClock } from "../../../daemon/proxy/tap-clock.ts";
 import { createCaptureRig } from "../capture/capture.rig.ts";
 import {
   collect,

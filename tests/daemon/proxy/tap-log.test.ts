@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import fc from "fast-check";
+import { readTapBatch, readTapEntry, type TapBatch } from "../../../daemon/proxy/tap-batch.ts";
 import type { TapFrame } from "../../../daemon/proxy/tap-frames.ts";
 import {
   createTapLog,
   type LoggedConnection,
-  readTapBatch,
-  readTapEntry,
-  type TapBatch,
   type TapLog,
   type TapMemory,
 } from "../../../daemon/proxy/tap-log.ts";
