@@ -146,7 +146,7 @@ describe("the project of a call, for real processes", {
     return path;
   };
 
-  it("is another one for a folder of the same name, with a remote or without", async () => {
+  it("is a different one for a folder of the same name, with a remote or without", async () => {
     const plain = inFolder("work", "twin");
     const base = `http://127.0.0.1:${rig.meter.proxyPort}/anthropic`;
     assert.equal(await book({ cwd: plain, base }), "twin by working_directory, from node");
@@ -190,7 +190,7 @@ describe("the project of a call, for real processes", {
     assert.ok(!log.includes(plain) && !log.includes("github.com/acme") && !log.includes("secret"));
   });
 
-  it("is unknown in a deleted working directory, where meter run runs the program all the same", async () => {
+  it("is unknown in a deleted working directory, where meter run still runs the program", async () => {
     const cwd = mkdtempSync(join(tmpdir(), "deleted-"));
     const inDeleted = (...words: string[]) =>
       runProgram(["sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", ...meterWords, ...words], {
@@ -249,7 +249,7 @@ describe("the project of a call, for real processes", {
     });
   });
 
-  it("is not changed for a name that is given", async () => {
+  it("is not changed if the name was given", async () => {
     const cwd = inFolder("given", "twin");
     writeFileSync(join(cwd, ".meter.toml"), 'project = "twin"\n');
     assert.equal(await book({ cwd, run: [] }), "twin by project_file, from node");

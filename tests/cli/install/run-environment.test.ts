@@ -63,7 +63,7 @@ describe("knownToIgnoreProxy()", () => {
     ["curl", null, false],
   ];
   for (const [program, nodeVersion, ignores] of table) {
-    it(`${ignores ? "warns of" : "says nothing of"} ${program} ${nodeVersion ?? ""}`, () => {
+    it(`${ignores ? "warns of" : "does not warn of"} ${program} ${nodeVersion ?? ""}`, () => {
       assert.equal(knownToIgnoreProxy(program, nodeVersion) !== null, ignores);
     });
   }

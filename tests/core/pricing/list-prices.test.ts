@@ -41,7 +41,7 @@ describe("listPrices()", () => {
     );
   });
 
-  it("leaves out patterns, other names, models that are left out, and those without a price at the time", () => {
+  it("leaves out patterns, other names, excluded models, and models without a price at the time", () => {
     const rows = [
       rowOf("a-1"),
       rowOf("a-2"),

@@ -450,7 +450,7 @@ describe("the payloads", () => {
       });
     });
     for (const odd of [null, 5, "text"]) {
-      it(`${what} is not ${JSON.stringify(odd)}`, () => assert.ok(!parseWire(schema, odd).ok));
+      it(`${what} is not read from ${JSON.stringify(odd)}`, () => assert.ok(!parseWire(schema, odd).ok));
     }
   }
 });

@@ -32,7 +32,7 @@ describe("roles", () => {
 });
 
 describe("names and tokens that a person sends", () => {
-  it("are not empty and have at most 100 characters as a name, in one visible line, and 256 as a token", () => {
+  it("are not empty; a name is one visible line of at most 100 characters, a token has at most 256", () => {
     const organisation = (name: string) => accepts(newOrganisationSchema, { name });
     assert.deepEqual(["", "  ", "a", "a".repeat(100), "a".repeat(101)].map(organisation), [
       ...[false, false, true, true, false],

@@ -32,7 +32,7 @@ describe("the answer about what a workspace holds", () => {
     });
   });
 
-  it("has counts of 0 and more, and ids that are ids", () => {
+  it("rejects negative counts and malformed ids", () => {
     assert.equal(parse({ holdings: [{ user_id: "ann", requests: -1, stored_prompts: 0 }] }).ok, false);
     assert.equal(parse({ erasures: [{ ...erasure, id: "1" }] }).ok, false);
   });

@@ -154,7 +154,7 @@ describe("checkAccess()", () => {
       "origin_not_allowed",
     ],
     [
-      "a browser that says nothing of the site",
+      "a browser that does not state the site",
       { headers: { "sec-fetch-site": "none", "sec-fetch-mode": "cors" } },
       "origin_not_allowed",
     ],

@@ -86,7 +86,7 @@ describe("GET /v1/now", () => {
     rig.close();
   });
 
-  it("has nothing on an empty store", async () => {
+  it("is empty on an empty store", async () => {
     const rig = await openApi();
     const { today, limits, calls_in_flight } = (await (await rig.ask("/v1/now")).json()) as NowResponse;
     assert.deepEqual([today.requests, today.cache_percent, limits, calls_in_flight], [0, null, [], 0]);

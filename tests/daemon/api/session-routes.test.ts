@@ -167,7 +167,7 @@ describe("GET /v1/sessions", () => {
       );
     }));
 
-  it("refuses a wrong limit and period, and knows no other session", () =>
+  it("refuses an invalid limit and period, and finds no other session", () =>
     withSessions(async (ask) => {
       for (const query of [
         ...["limit=0", "limit=201", "from=yesterdayish", "min_cost=much", "status=broken", "person=ann"],

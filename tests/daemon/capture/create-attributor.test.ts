@@ -330,7 +330,7 @@ describe("createAttributor()", () => {
     assert.equal(connection.known?.("Other One")?.project, "other-one");
   });
 
-  it("asks for the project of a folder, and for no name that was given", async () => {
+  it("looks up the project of a folder, but not of a name that was given", async () => {
     const asked: unknown[] = [];
     const origins: AttributorPorts["origins"] = {
       async find(name, origin) {

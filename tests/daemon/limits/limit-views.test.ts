@@ -47,7 +47,7 @@ describe("readLimitViews()", () => {
     );
   });
 
-  it("lists the windows of an account by their length, and none that are over for long", async () => {
+  it("lists the windows of an account by their length, and none that ended long ago", async () => {
     const rig = await openTracker();
     const reset = (inMs: number) => ({ resetAt: start + inMs });
     rig.state({ window: "1m", windowMs: 60_000, unit: "tokens", ...reset(1) });

@@ -89,7 +89,7 @@ const hexOf = (address: string): [string, string] => {
 
 describe("classifyAddress()", () => {
   for (const [address, expected] of classes) {
-    it(`calls ${JSON.stringify(address)} ${expected ?? "no address"}`, () => {
+    it(`classifies ${JSON.stringify(address)} as ${expected ?? "no address"}`, () => {
       assert.equal(classifyAddress(address), expected);
     });
   }
@@ -111,7 +111,7 @@ describe("classifyAddress()", () => {
       }
     });
 
-    it(`never calls an address that is not public inside ${name} public`, () => {
+    it(`never classifies an address inside ${name} as public that is not`, () => {
       const octet = fc.integer({ min: 0, max: 255 });
       const first = fc.constantFrom(0, 10, 100, 127, 169, 172, 192, 198, 168, 224, 240, 8);
       const second = fc.oneof(fc.constantFrom(0, 16, 18, 63, 64, 100, 168, 254), octet);

@@ -39,7 +39,7 @@ describe("checkTarget()", () => {
     ["localhost", 8081, null], // names are checked after they were resolved
   ];
   for (const [address, port, expected] of rows) {
-    it(`says ${expected ?? "nothing"} of ${address}:${port}`, () => {
+    it(`returns ${expected ?? "null"} for ${address}:${port}`, () => {
       assert.equal(checkTarget(address, port, own), expected);
     });
   }
@@ -61,7 +61,7 @@ describe("checkTarget()", () => {
     ["2606:4700::1111", 443, null],
   ];
   for (const [address, port, expected] of remoteRows) {
-    it(`says ${expected ?? "nothing"} of ${address}:${port} to a client on another machine`, () => {
+    it(`returns ${expected ?? "null"} for ${address}:${port} and a client on another machine`, () => {
       assert.equal(checkTarget(address, port, own, true), expected);
     });
   }

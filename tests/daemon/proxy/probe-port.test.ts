@@ -30,7 +30,7 @@ const program = (port: number) => `
 `;
 
 describe("probePort()", () => {
-  it("says whether a port is open", async () => {
+  it("returns whether a port is open", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;

@@ -99,7 +99,7 @@ describe("the user's own deletions", () => {
     }));
 
   // Planted: what budgets warned of and the peaks of requests stayed.
-  it("leave nothing in the database that was made of requests", () =>
+  it("leave nothing in the database that was derived from requests", () =>
     inNewFolder(async (folder) => {
       const path = join(folder, "meter.db");
       const store = await openStore(opener, path, { rollupTail: { max: 2, keep: 1 } });

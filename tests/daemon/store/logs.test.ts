@@ -123,7 +123,7 @@ describe("the calls of the proxy", () => {
     });
   });
 
-  it("have a first one, of any program or of some", async () => {
+  it("have a first one, of all programs or of the given ones", async () => {
     await withStore((store) => {
       save(store, fromLog({ requestedAt: noon - 1_000 }));
       assert.equal(store.logs.firstWireCall(null), null);

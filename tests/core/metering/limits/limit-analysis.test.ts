@@ -40,7 +40,7 @@ describe("classifyChange()", () => {
     ["an unknown use", point(0, null), "same"],
   ];
   for (const [text, after, change] of table)
-    it(`calls ${text} ${change}`, () => assert.equal(classifyChange(before, after, WINDOW), change));
+    it(`classifies ${text} as ${change}`, () => assert.equal(classifyChange(before, after, WINDOW), change));
 
   it("tolerates a hundredth of a long window, and two minutes without a length", () => {
     const shifted = (byMs: number) => ({ resetAt: now + byMs });

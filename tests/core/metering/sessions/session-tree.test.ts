@@ -139,7 +139,7 @@ describe("buildSessionTree()", () => {
     });
   }
 
-  it("states the largest context with that of caches, and none if no call states one", () => {
+  it("states the largest context, including cached tokens, and none if no call states one", () => {
     const cached = request({
       tokens: { ...NO_TOKENS, promptTokens: 5, cacheReadTokens: 100, cacheWriteTokens: 20 },
     });

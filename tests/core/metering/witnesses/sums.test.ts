@@ -95,7 +95,7 @@ describe("sumsByDay()", () => {
     });
   });
 
-  it("never subtracts below 0, and knows no cost where none is stated", () => {
+  it("never subtracts below 0, and states no cost where none is stated", () => {
     const client = [
       running(NOON + 1, { tokens: counts(50), statedCostPicoUsd: 9_000n }),
       running(NOON + DAY, { tokens: counts(10), statedCostPicoUsd: 4_000n }),

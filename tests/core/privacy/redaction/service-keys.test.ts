@@ -56,7 +56,7 @@ describe("service_key", () => {
     assert.ok(isFound(`${token}abc `, "abc"));
   });
 
-  it("finds a credential at the end of a run of which the start is too long for one", () => {
+  it("finds a credential at the end of a run that is too long to be one", () => {
     const last = `tfp_${"aZ3kQ9vB1xN7pR5tW2mD8".repeat(2)}`;
     assert.deepEqual(redact(`tfp_${"x7".repeat(2_500)}-${last}`), {
       ok: true,

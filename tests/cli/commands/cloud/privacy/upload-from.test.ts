@@ -143,7 +143,7 @@ describe("upload_from when body sync is switched on", () => {
   });
 });
 
-describe("upload_from in the file of a daemon that runs", () => {
+describe("upload_from in the file of a running daemon", () => {
   let cloud: ScriptedCloud;
   let machine: Machine;
   beforeEach(async () => {
