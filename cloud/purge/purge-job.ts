@@ -1,14 +1,14 @@
 import type { Clock } from "../../core/ports/clock.ts";
 import type { CloudLog } from "../../core/ports/cloud-log.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { collectErrors } from "../collect-errors.ts";
 import { continueErasures, type ErasureParts } from "../erasure/run-erasure.ts";
 import { problemOf } from "../http/problem.ts";
 import { sealingOf } from "../store/body-keys.ts";
 import { listErasureTasks } from "../store/erasures.ts";
 import { deleteExpiredStates } from "../store/limit-states.ts";
-import { sealOldBodies } from "../store/seal-old-bodies.ts";
+import { type SealingRun, sealOldBodies } from "../store/seal-old-bodies.ts";
 import { endTask, type Task } from "../store/tasks.ts";
-import { collectErrors } from "./collect-errors.ts";
 import { PURGE_MAX_STEPS, type PurgeParts, type PurgeReport, purgeEach } from "./run-purge.ts";
 
 /** From the server's start to the first run, and from the end of one to the next, milliseconds. Decision: docs/specification.md#deletion says "about". */
@@ -91,7 +91,7 @@ async function run(state: JobState): Promise<number> {
   logPurged(parts, report);
   let isSealing = false;
   const isSealed = await attempt(async () => {
-    isSealing = !(await seal(state));
+    isSealing = !(await seal(state, attempt));
   });
   const isRewritten = isSealed && !isSealing && state.sealedSoFar > 0;
   if (isRewritten) state.sealedSoFar = 0;
@@ -120,8 +120,8 @@ function logPurged({ log }: Pick<JobParts, "log">, { erased, left, rows }: Purge
   });
 }
 
-/** Encrypts some of the bodies that are stored in clear. Returns whether none is left. */
-async function seal(state: JobState): Promise<boolean> {
+/** Encrypts some of the bodies that are stored in clear. Returns whether none is left, besides those that failed. */
+async function seal(state: JobState, attempt: SealingRun["attempt"]): Promise<boolean> {
   const { parts } = state;
   const sealing = sealingOf(parts);
   const now = parts.clock.now();
@@ -129,6 +129,7 @@ async function seal(state: JobState): Promise<boolean> {
   const { sealed, isUnfinished } = await sealOldBodies(parts.db, sealing, now, {
     maxRequests: SEALED_PER_RUN,
     isStopped: () => state.isStopped,
+    attempt,
   });
   state.sealedSoFar += sealed;
   if (sealed > 0) parts.log({ event: "cloud.bodies_sealed", bodies: sealed });

@@ -2,6 +2,7 @@ import type { Accounts } from "../../core/ports/accounts.ts";
 import type { BodyKeyStore } from "../../core/ports/body-key-store.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import { PURGE_DELAY_MS } from "../../core/privacy/deletion/soft-deletion.ts";
+import { collectErrors } from "../collect-errors.ts";
 import { addErased, type ErasedRows, readErased } from "../store/erased-rows.ts";
 import { destroyKeys } from "../store/erasures.ts";
 import type { CloudDatabase } from "../store/open-database.ts";
@@ -21,7 +22,6 @@ import {
   workspacesOfPerson,
 } from "../store/purge.ts";
 import { resumeTasks } from "../store/resume-tasks.ts";
-import { collectErrors } from "./collect-errors.ts";
 
 /** The purge's dependencies. */
 export interface PurgeParts {

@@ -31,29 +31,46 @@ const PAGE_ROWS = 100;
 /** An id that sorts before all others. */
 const NIL = "00000000-0000-0000-0000-000000000000";
 
+/** The options of a run. */
+export interface SealingRun {
+  readonly maxRequests: number;
+  readonly isStopped: () => boolean;
+  /** Runs the work on one request or workspace, which may fail. Resolves to whether it succeeded. */
+  readonly attempt: (work: () => Promise<void>) => Promise<boolean>;
+}
+
 /**
  * Encrypts the sides of bodies that are stored in clear, because they came before the server encrypted bodies. Each request is a
  * transaction of its own, so that a run can be interrupted and repeated, and several processes may run at once. A side that is about to
- * be erased with its prompts or its workspace stays as it is.
+ * be erased with its prompts or its workspace stays as it is. A request that fails, such as one whose key is missing, holds up no other and
+ * does not count to the maximum.
  */
 export async function sealOldBodies(
   db: CloudDatabase,
   sealing: BodySealing,
   now: Millis,
-  { maxRequests, isStopped }: { readonly maxRequests: number; readonly isStopped: () => boolean },
+  { maxRequests, isStopped, attempt }: SealingRun,
 ): Promise<SealedBodies> {
   let [seen, sealed] = [0, 0];
-  for await (const workspaceId of inPages(db, {}, listWorkspaces)) {
+  let isUnfinished = false;
+  const sealWorkspace = async (workspaceId: string) => {
     for (const sides of ALL_SIDES) {
       const list: ListIds = (trx, after) => listUnsealed(trx, workspaceId, sides, after);
       for await (const requestId of inPages(db, { workspaceId }, list)) {
-        if (seen >= maxRequests || isStopped()) return { sealed, isUnfinished: true };
-        seen += 1;
-        sealed += await sealRequest(db, sealing, sides, workspaceId, requestId, now);
+        isUnfinished = seen >= maxRequests || isStopped();
+        if (isUnfinished) return;
+        const isSealed = await attempt(async () => {
+          sealed += await sealRequest(db, sealing, sides, workspaceId, requestId, now);
+        });
+        if (isSealed) seen += 1;
       }
     }
+  };
+  for await (const workspaceId of inPages(db, {}, listWorkspaces)) {
+    await attempt(() => sealWorkspace(workspaceId));
+    if (isUnfinished) break;
   }
-  return { sealed, isUnfinished: false };
+  return { sealed, isUnfinished };
 }
 
 /** Lists a page of ids in their order, after an id. */

@@ -9,6 +9,7 @@ import { type CalendarDate, DAY_MS } from "../../core/values/time.ts";
 import { addDays, findZone } from "../../core/values/zone.ts";
 import { formatCalendarDate } from "../../core/wire/instant.ts";
 import { renderWeeklySummary, SUMMARY_PICTURE } from "../../pages/weekly-summary.ts";
+import { collectErrors } from "../collect-errors.ts";
 import type { CloudParts } from "../ports.ts";
 import { readUsageAnswer } from "../routes/reads/read-usage.ts";
 import {
@@ -24,18 +25,25 @@ import { drawBars } from "./bar-picture.ts";
 /** The rows of the lists in an email. */
 const ROWS = 5;
 
-/** Sends every weekly summary that is due, one after the other. Returns how many were sent. */
+/**
+ * Sends every weekly summary that is due, one after the other. Returns how many were sent. If one fails, the others are sent, and the first error
+ * is thrown at the end.
+ */
 export async function sendSummaries(
   parts: CloudParts,
   isStopped: () => boolean = () => false,
 ): Promise<number> {
   // Later than the Monday of any zone, so nobody is left out.
   const latest = addDays(formatCalendarDate(parts.clock.now() + DAY_MS), 1);
+  const { errors, attempt } = collectErrors();
   let sent = 0;
   for (const subscription of await listSubscriptions(parts.db, latest)) {
     if (isStopped()) break;
-    if (await sendIfDue(parts, subscription)) sent += 1;
+    await attempt(async () => {
+      if (await sendIfDue(parts, subscription)) sent += 1;
+    });
   }
+  if (errors.length > 0) throw errors[0];
   return sent;
 }
 

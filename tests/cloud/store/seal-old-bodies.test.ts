@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { sql } from "kysely";
 import { createRandomBytes, sha256 } from "../../../adapters/crypto/node-crypto.ts";
+import { collectErrors } from "../../../cloud/collect-errors.ts";
 import { createCloud } from "../../../cloud/create-cloud.ts";
 import { verifyWorkspaceLedgers } from "../../../cloud/ledger/verify-ledgers.ts";
 import { startPurgeJob } from "../../../cloud/purge/purge-job.ts";
+import { BodyKeyMissing } from "../../../cloud/store/body-keys.ts";
 import { beginErasure } from "../../../cloud/store/erasures.ts";
 import { sealOldBodies } from "../../../cloud/store/seal-old-bodies.ts";
 import { type CloudRig, createRig, START, type TestWorkspace } from "../kit/cloud-rig.ts";
@@ -12,7 +14,15 @@ import { describeOnOneEngine, describeOnPostgres } from "../kit/engines.ts";
 import { bodyPayload, sendRequest } from "../kit/stored-body.ts";
 
 const config = { rateLimits: { perUser: 1e6, perKey: 1e6 } };
-const ALL = { maxRequests: 1e6, isStopped: () => false };
+/** All that can be encrypted; a failure fails the test. */
+const ALL = {
+  maxRequests: 1e6,
+  isStopped: () => false,
+  attempt: async (work: () => Promise<void>) => {
+    await work();
+    return true;
+  },
+};
 const DIRECTIONS = ["request", "response"] as const;
 
 type App = Pick<ReturnType<CloudRig["app"]>, "request">;
@@ -119,6 +129,26 @@ describeOnOneEngine("sealOldBodies()", (engine) => {
     assert.deepEqual(limited, { sealed: 1, isUnfinished: true });
     assert.equal((await sealOldBodies(rig.db, sealing(rig), rig.clock.now(), ALL)).sealed, 6);
     assert.equal((await countSides(rig, workspace)).clear, 0);
+  });
+
+  it("encrypts all others if the key of some is missing, and reports the error", async () => {
+    const broken = await addOld(rig, 2, ["text"]);
+    // A later id: bodies are encrypted in the order of workspaces.
+    rig.clock.advance(1);
+    const intact = await addOld(rig, 2, ["text"]);
+    const { workspace } = broken;
+    const kept = new Set(rig.bodyKeys.stored.keys());
+    const requestId = await sendRequest(rig, workspace, { project: "apollo" });
+    await send(rig.app(config), workspace, requestId, "new");
+    await rig.bodyKeys.destroy([...rig.bodyKeys.stored.keys()].filter((keyId) => !kept.has(keyId)));
+    const { errors, attempt } = collectErrors();
+    const run = { ...ALL, maxRequests: 2, attempt };
+    assert.equal((await sealOldBodies(rig.db, sealing(rig), rig.clock.now(), run)).sealed, 2);
+    assert.equal((await sealOldBodies(rig.db, sealing(rig), rig.clock.now(), run)).sealed, 2);
+    assert.ok(errors.length > 0 && errors.every((error) => error instanceof BodyKeyMissing));
+    assert.deepEqual(await countSides(rig, intact.workspace), { clear: 0, all: 4 });
+    assert.deepEqual(await countSides(rig, workspace), { clear: 4, all: 6 });
+    await rig.db.deleteFrom("request_bodies").where("workspace_id", "=", workspace.id).execute();
   });
 
   it("leaves bodies that a started erasure will delete, so that no key outlives its destruction", async () => {

@@ -6,6 +6,7 @@ import { listOwnSummaries, SUMMARY_RETRY_MS } from "../../../cloud/store/weekly-
 import { sendSummaries } from "../../../cloud/summaries/send-summaries.ts";
 import { startSummaryJob } from "../../../cloud/summaries/summary-job.ts";
 import { type Mail, MailError, type SendMail } from "../../../core/ports/mail.ts";
+import { DatabaseError } from "../../../core/ports/postgres.ts";
 import { startMailServer } from "../../adapters/mail/mail-server.rig.ts";
 import { createCertificateAuthority } from "../../simulation/certificate-authority.ts";
 import {
@@ -175,6 +176,23 @@ describeOnOneEngine("weekly summaries", (engine) => {
     at(MONDAY + 7 * DAY + SUMMARY_RETRY_MS);
     assert.equal(await sendSummaries(parts()), 1);
     assert.equal(mails.length, 2);
+  });
+
+  it("are sent to all others if one person's fails before its email is written", async () => {
+    await turn(true);
+    // A later id: summaries are sent in the order of workspaces.
+    rig.clock.advance(1);
+    const other = await rig.addWorkspace({ plan: "team" });
+    await turn(true, await rig.personIn(other, "member"), other);
+    at(MONDAY);
+    const getPeople: CloudRig["accounts"]["getPeople"] = async (ids) => {
+      if (ids.includes(ann.userId)) throw new DatabaseError("unavailable");
+      return await rig.accounts.getPeople(ids);
+    };
+    const accounts = { ...rig.accounts, getPeople };
+    await assert.rejects(sendSummaries({ ...parts(), accounts }), DatabaseError);
+    assert.equal(mails.length, 1);
+    assert.equal(await sendSummaries(parts()), 1);
   });
 
   it("are sent again after an attempt that failed while the clock was ahead", async () => {
