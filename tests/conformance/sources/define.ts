@@ -43,8 +43,8 @@ export interface RecordSpec {
   extras?: Record<string, number>;
   tier?: string | null;
   providerCost?: string;
-  /** Rates for the counts as they are, or the lines of the sum. Unpriced if left out; `provider` if the provider states it. */
-  cost?: Rates | readonly Line[] | "provider";
+  /** Rates for the counts as they are, or the lines of the sum. Unpriced without; `provider` if the provider states it. */
+  cost?: Rates | readonly Line[] | "provider" | undefined;
   error?: readonly [errorClass: string, retryable: boolean | null, code: string | null];
   provider?: string;
 }
