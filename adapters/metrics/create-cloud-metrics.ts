@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { CloudMetrics } from "../../core/ports/cloud-metrics.ts";
 import type { DatabasePool } from "../../core/ports/postgres.ts";
+import { formatMetric } from "../../core/values/text/format-metric.ts";
 import { createCounter, createGauge, createHistogram, type Instrument } from "./instruments.ts";
 
 /** The media type of Prometheus' text format. */
@@ -70,11 +71,12 @@ export function createCloudMetrics(pool: (() => DatabasePool) | null): CloudMetr
 }
 
 function cpuSeconds(): Instrument {
-  const name = "process_cpu_seconds_total";
   return {
     text() {
       const { user, system } = process.cpuUsage();
-      return `# HELP ${name} CPU time, in seconds.\n# TYPE ${name} counter\n${name} ${(user + system) / 1e6}`;
+      return formatMetric("process_cpu_seconds_total", "counter", "CPU time, in seconds.", [
+        [{}, (user + system) / 1e6],
+      ]);
     },
   };
 }

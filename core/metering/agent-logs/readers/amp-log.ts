@@ -1,5 +1,5 @@
 import { isObject } from "../../../values/json-object.ts";
-import { readCount } from "../../usage/token-counts.ts";
+import { NO_TOKENS, readCount } from "../../usage/token-counts.ts";
 import { type LogEntry, type LogFault, type LogReader, NOT_STATED } from "../log-entry.ts";
 import {
   entryStep,
@@ -83,14 +83,7 @@ function ofEvent(thread: string, event: Members, line: number): LogEntry | null 
   if (at === null) return null;
   return {
     ...entryOf(thread, event.toMessageId ?? event.id, event.model, at, line),
-    tokens: {
-      promptTokens: null,
-      cacheReadTokens: null,
-      cacheWriteTokens: null,
-      cacheWrite1hTokens: null,
-      completionTokens: readCount(membersOf(event.tokens).output),
-      thinkingTokens: null,
-    },
+    tokens: { ...NO_TOKENS, completionTokens: readCount(membersOf(event.tokens).output) },
     tokensComplete: false,
   };
 }
