@@ -64,6 +64,7 @@ describe("docs/storage.md", () => {
   });
 
   it("states the version of the schema", () => {
-    assert.ok(page.includes(`\`PRAGMA user_version\`, now ${latestSchemaVersion}.`));
+    const sentence = `\`PRAGMA user_version\`, now ${latestSchemaVersion}.`;
+    assert.ok(page.includes(sentence), `docs/storage.md does not say: ${sentence}`);
   });
 });
