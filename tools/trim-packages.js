@@ -1,5 +1,6 @@
-// Runs at the end of `npm ci` in a clone, as `prepare`. Deletes parts of packages that are never loaded, and the project's Node
-// if the system's is new enough. No syntax here that an old Node lacks.
+// Runs at the end of `npm ci` in a clone, as `prepare` of the workspace `tools`. As a script of the root, npm would warn of it where the
+// package is installed. Deletes parts of packages that are never loaded, and the project's Node if the system's is new enough. No
+// syntax here that an old Node lacks.
 import { lstatSync, readdirSync, rmSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -28,5 +29,7 @@ for (const name of nodePackages) {
 }
 // The CommonJS build, the sources and their tables, 22 MB.
 for (const part of ["cjs", "data", "src"]) remove(`gpt-tokenizer/${part}`);
+// The sources of the compiled modules, 4 MB. The package comes with better-auth.
+remove("zod/src");
 // Bun's manual, 8 MB. The package comes with kysely-bun-sqlite.
 remove("bun-types/docs");

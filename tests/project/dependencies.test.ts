@@ -94,6 +94,15 @@ describe("the lockfiles", () => {
         assert.ok(link === true || integrity?.startsWith("sha512-"), `${file}: ${path}`);
   });
 
+  it("are installed without a script of our own: npm would ask people to review it", () => {
+    const { scripts } = JSON.parse(readSource("package.json"));
+    const installing = ["preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare"];
+    assert.deepEqual(
+      installing.filter((name) => name in scripts),
+      [],
+    );
+  });
+
   it("have no package that runs a script at installation, except one of the demo, which is installed without scripts", () => {
     const scripts = lockfiles.flatMap((file) =>
       locked(file).flatMap(([path, { hasInstallScript }]) => (hasInstallScript ? [`${file}: ${path}`] : [])),
