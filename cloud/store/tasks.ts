@@ -65,7 +65,7 @@ export interface Task<K extends TaskKind = TaskKind> {
 export const RESUME_AFTER_MS = 180_000;
 
 /** The maximum number of tasks that one run resumes. */
-const MAX_RESUMED = 1_000;
+export const MAX_RESUMED = 1_000;
 
 /** Stores a task, in the transaction that decides it. A task of the same kind and id is replaced. */
 export async function addTask<K extends TaskKind>(

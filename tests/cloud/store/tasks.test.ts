@@ -18,7 +18,7 @@ import {
 } from "../../../cloud/store/organisations.ts";
 import { decidePairing, pollPairing, startPairing } from "../../../cloud/store/pairing.ts";
 import { resumeTasks } from "../../../cloud/store/resume-tasks.ts";
-import { endTask, RESUME_AFTER_MS } from "../../../cloud/store/tasks.ts";
+import { endTask, MAX_RESUMED, RESUME_AFTER_MS } from "../../../cloud/store/tasks.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
 import { listWorkspaces } from "../../../cloud/store/workspaces.ts";
 import { PURGE_DELAY_MS } from "../../../core/privacy/deletion/soft-deletion.ts";
@@ -335,5 +335,30 @@ describeOnOneEngine("work whose steps are in several places", (engine) => {
     assert.ok(await isStored());
     rig.clock.advance(1);
     assert.ok(!(await isStored()));
+  });
+});
+
+describeOnOneEngine("resumeTasks()", (engine) => {
+  it("reaches a task behind as many that fail as one run resumes", async () => {
+    const rig = await createRig(engine);
+    try {
+      const { id } = await rig.addWorkspace();
+      const now = rig.clock.now();
+      await sql`insert into tasks (kind, task_id, details, due_at)
+        select 'accept_invitation', gen_random_uuid(), '{"workspaceId": "none", "userId": "ann", "now": 0}'::jsonb,
+          ${now - 1}::timestamptz
+        from generate_series(1, ${MAX_RESUMED}::integer)`.execute(rig.db);
+      await sql`insert into tasks (kind, task_id, details, due_at) values ('forget_invitation', ${id}::uuid,
+        jsonb_build_object('workspaceId', ${id}::text), ${now}::timestamptz)`.execute(rig.db);
+      await assert.rejects(resumeTasks(rig.db, now), RangeError);
+      await resumeTasks(rig.db, now);
+      const { rows } = await sql<{ kind: string; n: number }>`
+        select kind, count(*)::integer as n from tasks group by kind`.execute(rig.db);
+      assert.deepEqual(rows, [{ kind: "accept_invitation", n: MAX_RESUMED }]);
+      // They are tried again.
+      await assert.rejects(resumeTasks(rig.db, now + RESUME_AFTER_MS), RangeError);
+    } finally {
+      await rig.close();
+    }
   });
 });
