@@ -2,7 +2,7 @@
 // write to. Plain JavaScript, because it runs before types are stripped.
 const { lstatSync, realpathSync, statfsSync } = process.getBuiltinModule("node:fs");
 const { homedir } = process.getBuiltinModule("node:os");
-const { dirname, isAbsolute, join, relative, resolve } = process.getBuiltinModule("node:path");
+const { dirname, isAbsolute, join, relative } = process.getBuiltinModule("node:path");
 
 const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
@@ -17,7 +17,9 @@ const MIN_FREE_BYTES = 64 * 1024 * 1024;
 export function findCompileCacheFolder(env, uid = process.geteuid?.() ?? null, statDisk = statfsSync) {
   if (env.NODE_DISABLE_COMPILE_CACHE === "1") return null;
   try {
-    const home = env.METER_HOME ? resolve(env.METER_HOME) : join(homedir(), ".meter");
+    const home = env.METER_HOME || join(homedir(), ".meter");
+    // Commands refuse a relative home.
+    if (!isAbsolute(home)) return null;
     const folder = join(realpathSync(home), "compile-cache");
     const stats = lstatSync(folder);
     if (!stats.isDirectory()) return null;

@@ -1,6 +1,23 @@
 import { statSync } from "node:fs";
 import process from "node:process";
+import { meterHome, RelativeHomeError } from "../../adapters/files/meter-home.ts";
+import { quoteForShell } from "../../core/values/text/shell-words.ts";
 import { CommandFailure } from "./exit-codes.ts";
+
+/** Returns the meter's home. Fails, with the fix, if the environment names none. */
+export function findHome(env: Readonly<Record<string, string | undefined>>): string {
+  try {
+    return meterHome(env);
+  } catch (cause) {
+    const { message } = cause as Error;
+    if (!(cause instanceof RelativeHomeError)) throw new CommandFailure(message);
+    const command =
+      process.platform === "win32"
+        ? `set METER_HOME=${cause.meant}`
+        : `export METER_HOME=${quoteForShell(cause.meant)}`;
+    throw new CommandFailure(`${message}\nSet an absolute one: ${command}`);
+  }
+}
 
 /**
  * Throws if the home exists and another user owns it. Files of other users are not read, so a command would find no daemon there, and root

@@ -1,7 +1,6 @@
 import type { Readable, Writable } from "node:stream";
-import { meterHome } from "../../adapters/files/meter-home.ts";
 import { printableJson, printableLines } from "../render/printable.ts";
-import { checkHome } from "./check-home.ts";
+import { checkHome, findHome } from "./check-home.ts";
 import { withProgramName } from "./program-name.ts";
 
 /** Output width in columns if the terminal's width is unknown. */
@@ -17,7 +16,7 @@ export interface Streams {
 
 /** The context of a command's handler: the environment, the home, and functions that print. */
 export interface CommandContext extends Streams {
-  /** The meter's home. Reading it throws if another user owns it. */
+  /** The meter's home. Reading it throws if the environment names none, or if another user owns it. */
   readonly home: string;
   /** The width of the output in columns. */
   readonly width: number;
@@ -43,7 +42,7 @@ export function createCommandContext(
     stderr,
     env,
     get home() {
-      const home = meterHome(env);
+      const home = findHome(env);
       checkHome(home);
       return home;
     },

@@ -1,6 +1,6 @@
-import { meterHome } from "../../adapters/files/meter-home.ts";
 import { reloadProjects } from "../daemon/daemon-projects.ts";
 import { withStore } from "../home/open-store.ts";
+import { findHome } from "../program/check-home.ts";
 import { confirm } from "../program/confirm.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 import {
@@ -31,7 +31,7 @@ export async function confirmAndDelete(
   { before, dryRun, yes, json }: DeletionOptions,
   print: (text: string) => void,
 ): Promise<void> {
-  const home = meterHome(context.env);
+  const home = findHome(context.env);
   await withStore(home, { readOnly: dryRun }, async (store) => {
     const planned = store.deletion.count(before);
     const isNothing = before !== null && planned.requests === 0 && planned.bodies === 0;

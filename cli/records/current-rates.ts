@@ -1,10 +1,10 @@
-import { meterHome } from "../../adapters/files/meter-home.ts";
 import { loadBundledRates } from "../../core/pricing/bundled-rates.ts";
 import { createPriceBook } from "../../core/pricing/price-book.ts";
 import type { RateRow } from "../../core/pricing/rates.ts";
 import type { CalendarDate } from "../../core/values/time.ts";
 import { withStore } from "../home/open-store.ts";
 import { readConfig } from "../home/read-config.ts";
+import { findHome } from "../program/check-home.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -32,7 +32,7 @@ export async function newestRateDate(env: Environment): Promise<CalendarDate | n
 
 /** Reads the rates of all sources and dates. */
 async function readRates(env: Environment): Promise<readonly RateRow[]> {
-  const home = meterHome(env);
+  const home = findHome(env);
   const { operator } = (await readConfig(home, env)).config.pricing;
   let stored: RateRow[] = [];
   try {

@@ -11,11 +11,27 @@ describe("meterHome()", () => {
     [undefined, join(homedir(), ".meter")],
     ["", join(homedir(), ".meter")],
     ["/tmp/meter", resolve("/tmp/meter")],
-    ["relative/meter", resolve("relative/meter")],
+    ["/tmp/meter/", resolve("/tmp/meter")],
   ];
   for (const [home, path] of cases) {
     it(`returns ${path} for METER_HOME=${home}`, () => assert.equal(meterHome({ METER_HOME: home }), path));
   }
+
+  const refused: readonly [home: string, meant: string][] = [
+    ["relative/meter", resolve("relative/meter")],
+    [".", resolve(".")],
+    ["~", homedir()],
+    ["~/my meter", join(homedir(), "my meter")],
+    ["~other/meter", resolve("~other/meter")],
+  ];
+  for (const [home, meant] of refused)
+    it(`refuses METER_HOME=${home}, and names ${meant}`, () => {
+      assert.throws(() => meterHome({ METER_HOME: home }), {
+        name: "RelativeHomeError",
+        message: `METER_HOME is a relative path, "${home}", and so another folder in each working directory.`,
+        meant,
+      });
+    });
 });
 
 /** A user id that no system has. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { createServer, type Server } from "node:net";
 import { hostname } from "node:os";
@@ -443,12 +443,27 @@ describe("meter run", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
     assert.match(stderr, /^meter: This program will not be metered: Java reads its proxy from /);
   });
 
-  it("accepts a relative path as home", async () => {
-    const { code, stdout } = await runProgram([...meterWords, "status"], {
-      env: { METER_HOME: "." },
-      cwd: home,
-    });
-    assert.equal(code, 0);
-    assert.ok(stdout.includes(home));
+  it("refuses a relative path as home, and names the absolute one", async () => {
+    for (const words of [
+      ["status"],
+      ["stop"],
+      ["report"],
+      ["prune", "--before", "2026-01-01"],
+      ["pricing", "status"],
+    ]) {
+      const { code, stdout, stderr } = await runProgram([...meterWords, ...words], {
+        env: { METER_HOME: "." },
+        cwd: home,
+      });
+      assert.deepEqual(
+        [code, stdout, stderr],
+        [
+          1,
+          "",
+          `meter: METER_HOME is a relative path, ".", and so another folder in each working directory.\nSet an absolute one: export METER_HOME='${realpathSync(home)}'\n`,
+        ],
+        words.join(" "),
+      );
+    }
   });
 });
