@@ -6,6 +6,7 @@ import { localZone } from "../../daemon/store/days.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 import { describeUnreadable } from "../render/unreadable.ts";
 import { configFile } from "./config-file.ts";
+import { hostInUrl } from "./host-in-url.ts";
 
 export const MAX_CONFIG_BYTES = 1024 * 1024;
 
@@ -35,6 +36,7 @@ export async function readConfigWithTable(
     baseUrl,
     // Only where a budget needs it: the first use of `Intl.DateTimeFormat` takes 12 ms.
     zone: localZone,
+    hostInUrl,
     locate(key) {
       const isFromElsewhere = key === "cloud.base_url" && Boolean(baseUrl.flag || baseUrl.environment);
       const line = isFromElsewhere ? null : lineOf(key);

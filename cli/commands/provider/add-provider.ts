@@ -9,6 +9,7 @@ import { configuredProvider } from "../../../daemon/api/daemon-status.ts";
 import { findDaemon } from "../../daemon/daemon-process.ts";
 import { configFile } from "../../home/config-file.ts";
 import { editConfigText } from "../../home/edit-config.ts";
+import { hostInUrl } from "../../home/host-in-url.ts";
 import { readConfig } from "../../home/read-config.ts";
 import { findUnmeteredHosts } from "../../install/trusted-authority.ts";
 import type { CommandContext } from "../../program/command-context.ts";
@@ -117,7 +118,7 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
 
 /** Reads the table as the daemon will, and refuses what it would warn about. */
 function validate(table: Readonly<Record<string, unknown>>): ExtraHost {
-  const { config, warnings } = resolveConfig({ providers: [table] }, { today: "2000-01-01" });
+  const { config, warnings } = resolveConfig({ providers: [table] }, { today: "2000-01-01", hostInUrl });
   const [host] = config.providers;
   if (warnings.length > 0 || host === undefined)
     throw new UsageError(

@@ -3,17 +3,30 @@ import type { ExtraHost } from "../../metering/usage/registry.ts";
 import { PORT_BOUNDS } from "./numbers.ts";
 import type { SectionReader } from "./section-reader.ts";
 
+/** Returns a host as URL parsers write it; null if they refuse it. */
+export type HostInUrl = (host: string) => string | null;
+
+/** Returns what is wrong with a host name in lower case; null if nothing is. */
+function findHostProblem(host: string, hostInUrl: HostInUrl): string | null {
+  if (!/^(\*\.)?[a-z0-9.:-]+$/.test(host) || /^\.|\.\.|\.$/.test(host)) return "must be a host name";
+  const [, wildcard = "", name = ""] = /^(\*\.)?(.*)$/.exec(host) ?? [];
+  const written = hostInUrl(name);
+  if (written === null) return "can't be part of a URL";
+  return written === name ? null : `must be written ${wildcard}${written}, as in URLs`;
+}
+
 /** Reads a host of `[[providers]]`. One without a host name or a provider is ignored. */
-export function readExtraHost(section: SectionReader): ExtraHost[] {
-  const host = section.text("host", "") as string;
+export function readExtraHost(section: SectionReader, hostInUrl: HostInUrl): ExtraHost[] {
+  const host = (section.text("host", "") as string).toLowerCase();
   const port = section.integer("port", 0, PORT_BOUNDS);
   const provider = section.text("provider", "") as string;
   const api = section.value("api", readDialects, `one of ${HOST_DIALECTS.join(", ")}, or a list of them`);
   const basePath = section.value("base_path", readBasePath, "a path such as /llm");
   const prices = section.text("prices", null);
   const billing = section.value("billing", readBilling, `one of ${HOST_BILLING.join(", ")}`);
-  if (!/^(\*\.)?[a-z0-9.:-]+$/i.test(host)) {
-    section.warn("host", "must be a host name; this provider is ignored");
+  const problem = findHostProblem(host, hostInUrl);
+  if (problem !== null) {
+    section.warn("host", `${problem}; this provider is ignored`);
     return [];
   }
   if (provider === "") {
@@ -22,7 +35,7 @@ export function readExtraHost(section: SectionReader): ExtraHost[] {
   }
   return [
     {
-      host: host.toLowerCase(),
+      host,
       ...(port > 0 && { port }),
       provider,
       api: api ?? "openai",

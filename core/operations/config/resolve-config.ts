@@ -18,7 +18,7 @@ import {
 } from "./numbers.ts";
 import { readCloud } from "./read-cloud.ts";
 import { readPricing } from "./read-pricing.ts";
-import { readExtraHost } from "./read-providers.ts";
+import { type HostInUrl, readExtraHost } from "./read-providers.ts";
 import { readTelemetry, readWebhooks } from "./read-receivers.ts";
 import {
   createConfigWarnings,
@@ -48,6 +48,8 @@ export function resolveConfig(
     /** Returns the time zone of budgets that state none. Default: UTC. */
     readonly zone?: () => string;
     readonly locate?: (key: string) => string | null;
+    /** Default: URL parsers accept each host as it is. */
+    readonly hostInUrl?: HostInUrl;
   },
 ): ResolvedConfig {
   const warnings = createConfigWarnings(context.locate);
@@ -61,7 +63,9 @@ export function resolveConfig(
     bodies: readBodies(root.table("bodies")),
     pricing: readPricing(root.table("pricing"), context.today),
     attribution: readAttribution(root),
-    providers: root.tables("providers").flatMap(readExtraHost),
+    providers: root
+      .tables("providers")
+      .flatMap((section) => readExtraHost(section, context.hostInUrl ?? ((host) => host))),
     azureDeployments: readTextTable(root.table("azure"), "deployments"),
     usage: { estimateMissing: root.table("usage").boolean("estimate_missing", false) },
     telemetry: readTelemetry(root.table("telemetry"), root, raw),

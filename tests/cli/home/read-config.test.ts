@@ -25,6 +25,26 @@ describe("readConfig()", () => {
       "providers[1].billing: must be one of metered, plan, free, unknown; ignored",
       3,
     ],
+    ...(
+      [
+        ["a.123", "can't be part of a URL"],
+        ["*.999.1.1.1", "can't be part of a URL"],
+        ["999.1.1.1", "can't be part of a URL"],
+        [":::", "can't be part of a URL"],
+        ["0x7F.1", "must be written 127.0.0.1, as in URLs"],
+        ["0:0::1", "must be written ::1, as in URLs"],
+        ["a..example", "must be a host name"],
+        ["a.example.", "must be a host name"],
+        ["a b", "must be a host name"],
+      ] as const
+    ).map(
+      ([host, problem]) =>
+        [
+          `[[providers]]\nhost = "${host}"\nprovider = "a"\n`,
+          `providers[0].host: ${problem}; this provider is ignored`,
+          2,
+        ] as const,
+    ),
   ];
   for (const [text, warning, line] of rows)
     it(`names the file and line ${line} in a warning: ${warning}`, async () => {
@@ -38,6 +58,23 @@ describe("readConfig()", () => {
         remove();
       }
     });
+
+  it("accepts hosts as URLs name them", async () => {
+    const { home, remove } = createEmptyHome();
+    try {
+      const hosts = ["Xn--BCHER-kva.example", "*.example", "::1", "10.0.0.1", "localhost", "ollama-1"];
+      const tables = hosts.map((host) => `[[providers]]\nhost = "${host}"\nprovider = "a"\n`);
+      writeFileSync(configFile(home), tables.join(""));
+      const { config, warnings } = await readConfig(home, {});
+      assert.deepEqual(warnings, []);
+      assert.deepEqual(
+        config.providers.map(({ host }) => host),
+        hosts.map((host) => host.toLowerCase()),
+      );
+    } finally {
+      remove();
+    }
+  });
 
   it("names no line for a base URL from the environment", async () => {
     const { home, remove } = createEmptyHome();

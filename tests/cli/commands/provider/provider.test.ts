@@ -131,15 +131,19 @@ api = "openai"
       ["add", "x.test", "--port", "70000"],
       ["add", "x.test", "--base-path", "llm"],
       ["add", "old.corp.test"],
+      ["add", "999.1.1.1"],
+      ["add", "0x7f.1"],
     );
     assert.equal(file, written);
     assert.deepEqual(
       said.map(({ code }) => code),
-      [2, 2, 2, 2, 1],
+      [2, 2, 2, 2, 1, 2, 2],
     );
     assert.match(said[1]!.stderr, /^meter: --api must be one of openai, /);
     assert.match(said[3]!.stderr, /^meter: --base-path must /);
     assert.match(said[4]!.stderr, /has old\.corp\.test already\. Edit the file to change it\./);
+    assert.match(said[5]!.stderr, /^meter: The host can't be part of a URL\.\n/);
+    assert.match(said[6]!.stderr, /^meter: The host must be written 127\.0\.0\.1, as in URLs\.\n/);
   });
 
   it("refuses a file whose providers are written in one line", async () => {
