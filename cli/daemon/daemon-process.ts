@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import { readSmallFile } from "../../adapters/files/read-small-file.ts";
 import type { DaemonHealth } from "../../daemon/api/daemon-status.ts";
+import { CommandFailure } from "../program/exit-codes.ts";
 import { type LoopbackOptions, requestDaemon } from "./loopback-client.ts";
 
 /** The content of `<meter_home>/daemon.json`, by which commands find the running daemon. */
@@ -41,8 +42,19 @@ const runningDaemon = v.object({
 export const lockFile = (home: string) => join(home, "daemon.lock");
 export const stateFile = (home: string) => join(home, "daemon.json");
 export const tokenFile = (home: string) => join(home, "loopback-token");
-/** Reads the token with which commands authenticate to the loopback API. Throws if the file can't be read. */
-export const readToken = (home: string): string => readFileSync(tokenFile(home), "utf8").trim();
+/** Reads the token with which commands authenticate to the loopback API. Fails if the file can't be read. */
+export function readToken(home: string): string {
+  try {
+    return readFileSync(tokenFile(home), "utf8").trim();
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new CommandFailure(
+      code === "ENOENT"
+        ? `${tokenFile(home)} is missing. A running daemon writes it again within two seconds.\nIf it stays missing, restart the daemon: meter stop && meter start`
+        : `The daemon can't be asked: ${message}.`,
+    );
+  }
+}
 
 export const bootLogFile = (home: string) => join(home, "logs", "start.log");
 

@@ -1,4 +1,12 @@
-import { type FoundDaemon, findDaemon, isAlive, lockFile, readStateFile } from "./daemon-process.ts";
+import { existsSync } from "node:fs";
+import {
+  type FoundDaemon,
+  findDaemon,
+  isAlive,
+  lockFile,
+  readStateFile,
+  tokenFile,
+} from "./daemon-process.ts";
 import type { LoopbackOptions } from "./loopback-client.ts";
 import { findMarkedDaemon } from "./supervision.ts";
 
@@ -29,7 +37,7 @@ export async function findHolder(home: string): Promise<Holder | null> {
   return { pid: locked ?? (await findMarkedDaemon(home)), isCertain, announcement };
 }
 
-/** How long a daemon may take to write its `daemon.json`, in milliseconds: it checks the file every two seconds. */
+/** How long a daemon may take to write its files, in milliseconds: it checks them every two seconds. */
 const WRITTEN_WITHIN_MS = 4_000;
 const POLL_MS = 100;
 
@@ -53,6 +61,13 @@ export async function findDaemonOrHolder(
       return { running, holder };
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
+}
+
+/** Waits until a running daemon has written its token again, if that was deleted. */
+export async function waitForToken(home: string): Promise<void> {
+  const deadline = performance.now() + WRITTEN_WITHIN_MS;
+  while (!existsSync(tokenFile(home)) && performance.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
 }
 
 /** Describes a daemon that does not answer, and says what to do. */

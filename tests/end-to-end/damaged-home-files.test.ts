@@ -5,7 +5,13 @@ import { join } from "node:path";
 import process from "node:process";
 import { describe, it } from "node:test";
 import { findLockHolder } from "../../adapters/lock/exclusive-lock.ts";
-import { lockFile, type RunningDaemon, stateFile, tokenFile } from "../../cli/daemon/daemon-process.ts";
+import {
+  lockFile,
+  type RunningDaemon,
+  readToken,
+  stateFile,
+  tokenFile,
+} from "../../cli/daemon/daemon-process.ts";
 import { findHolder } from "../../cli/daemon/find-holder.ts";
 import {
   createHome,
@@ -95,6 +101,17 @@ describe("a daemon whose daemon.json is damaged", { skip: onNodeOnly, timeout: S
 });
 
 describe("a daemon whose other files are deleted", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
+  it("is asked once its token is there again", () =>
+    withDaemon(async (meter) => {
+      rmSync(tokenFile(meter.home));
+      assert.throws(
+        () => readToken(meter.home),
+        /loopback-token is missing\. A running daemon writes it again/,
+      );
+      const { code, stdout } = await meter.run(["status"]);
+      assert.deepEqual([code, stdout.split("\n", 1)], [0, ["Metering."]]);
+    }));
+
   it("writes its token again, and takes the lock of a new file", () =>
     withDaemon(async (meter) => {
       const token = readFileSync(tokenFile(meter.home), "utf8");

@@ -23,7 +23,7 @@ import type { BudgetView } from "../../../daemon/budgets/budget-views.ts";
 import { probePort } from "../../../daemon/proxy/probe-port.ts";
 import { checkDatabase } from "../../../daemon/store/check-database.ts";
 import { type RunningDaemon, readToken } from "../../daemon/daemon-process.ts";
-import { findDaemonOrHolder, type Holder } from "../../daemon/find-holder.ts";
+import { findDaemonOrHolder, type Holder, waitForToken } from "../../daemon/find-holder.ts";
 import { requestDaemon } from "../../daemon/loopback-client.ts";
 import { httpAddress } from "../../daemon/own-address.ts";
 import { requestBudgets } from "../../daemon/request-budgets.ts";
@@ -164,6 +164,7 @@ async function findSubject(home: string, env: Environment): Promise<Subject> {
 }
 
 async function requestStatus(home: string, running: RunningDaemon): Promise<DaemonStatus | null> {
+  await waitForToken(home);
   try {
     const { status, body } = await requestDaemon(running, "/v1/status", readToken(home));
     return status === 200 ? (JSON.parse(body) as DaemonStatus) : null;

@@ -10,7 +10,7 @@ import { normaliseSlug } from "../../../core/values/slug/normalise-slug.ts";
 import { listExemptHosts, readNoProxy } from "../../../core/values/text/no-proxy.ts";
 import { type RunningDaemon, readToken } from "../../daemon/daemon-process.ts";
 import { requestProject } from "../../daemon/daemon-projects.ts";
-import { describeHolder, findDaemonOrHolder } from "../../daemon/find-holder.ts";
+import { describeHolder, findDaemonOrHolder, waitForToken } from "../../daemon/find-holder.ts";
 import { requestDaemon } from "../../daemon/loopback-client.ts";
 import { httpAddress } from "../../daemon/own-address.ts";
 import { requestBudgets } from "../../daemon/request-budgets.ts";
@@ -45,6 +45,7 @@ export async function runMetered(context: CommandContext, options: RunMeteredOpt
   const { running, holder } = await findDaemonOrHolder(home, { connection });
   if (running === null)
     throw holder === null ? daemonNotRunning() : new CommandFailure(describeHolder(holder));
+  await waitForToken(home);
   const { caFolder, caFile } = authorityFiles(home);
   const trusted = trustVariables.flatMap((name) => context.env[name] ?? []);
   const bundleFile = bundleFor(caFolder, caFile, trusted);

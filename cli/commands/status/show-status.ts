@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { keepConnection } from "../../../adapters/http/request-loopback.ts";
 import { findDaemonFault } from "../../../daemon/api/daemon-status.ts";
 import { readToken } from "../../daemon/daemon-process.ts";
-import { findDaemonOrHolder } from "../../daemon/find-holder.ts";
+import { findDaemonOrHolder, waitForToken } from "../../daemon/find-holder.ts";
 import { requestDaemon } from "../../daemon/loopback-client.ts";
 import { findUnmeteredRelay } from "../../daemon/supervision.ts";
 import { configFile } from "../../home/config-file.ts";
@@ -30,6 +30,7 @@ export async function showStatus(context: CommandContext, options: ShowStatusOpt
   const service = await installedService(home);
   let status = null;
   if (running !== null) {
+    await waitForToken(home);
     const answer = await requestDaemon(running, "/v1/status", readToken(home), { connection });
     connection.close();
     if (answer.status !== 200)
