@@ -45,11 +45,11 @@ export function inspectCertificateAuthority(options: {
   }
 }
 
-/** Whether something in the key's place is no key in a plain file. */
+/** Whether something in the key's place, or in that of its folder, is no key in a plain file. */
 function isDamagedKey(path: string): boolean {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return false;
   try {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined) return false;
     if (!found.isFile()) return true;
     createPrivateKey(readFileSync(path, "utf8"));
     return false;

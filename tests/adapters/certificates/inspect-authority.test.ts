@@ -60,6 +60,13 @@ describe("inspectCertificateAuthority()", () => {
     openCertificateAuthority({ directory, hosts, now });
   });
 
+  it("reports a file in the place of its folder as a damaged key", () => {
+    const file = join(directory, "..", "file");
+    writeFileSync(file, "");
+    assert.equal(look({ directory: file }).keyDamaged, true);
+    assert.throws(() => openCertificateAuthority({ directory: file, hosts, now }), CertificateStoreError);
+  });
+
   it("reports damage", () => {
     writeFileSync(join(directory, "ca.pem"), "no certificate");
     assert.deepEqual([look().state, look().keyDamaged], ["damaged", false]);
