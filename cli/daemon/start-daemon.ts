@@ -53,8 +53,9 @@ export async function waitForDaemon(
     }
     await pause();
   }
-  const holder = exitCode() === null ? null : await findHolder(home);
-  if (holder !== null) throw new CommandFailure(describeHolder(holder));
+  const holder = await findHolder(home);
+  if (holder !== null && (exitCode() !== null || holder.announcement === "damaged"))
+    throw new CommandFailure(describeHolder(holder));
   if (exitCode() !== null) throw didNotStart(home);
   throw new CommandFailure(
     `The daemon did not answer within ${READY_WITHIN_MS / 1000} s. Its output is in ${bootLogFile(home)}.\nFind the cause: meter doctor`,
