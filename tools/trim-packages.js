@@ -33,3 +33,5 @@ for (const part of ["cjs", "data", "src"]) remove(`gpt-tokenizer/${part}`);
 remove("zod/src");
 // Bun's manual, 8 MB. The package comes with kysely-bun-sqlite.
 remove("bun-types/docs");
+// Tables that map compiled code to its sources, 15 MB.
+for (const file of readdirSync(folder, { recursive: true })) if (file.endsWith(".map")) remove(file);
