@@ -220,6 +220,15 @@ describe("renderStatus()", () => {
     assert.match(said, /\nConnections to hosts that could not be reached: 4\. /);
     assert.match(said, /\nConnections to hosts without a trusted certificate: 5\./);
     assert.match(said, /\nwarning {3}odd setting/);
+    const trusted = { ...proxy, unused_by_trusting: 2 };
+    assert.match(
+      renderStatus(facts({ proxy: trusted })),
+      /\n1 connection to a provider ended before a request\./,
+    );
+    assert.doesNotMatch(
+      renderStatus(facts({ proxy: { ...proxy, unused_by_trusting: 3 } })),
+      /before a request/,
+    );
   });
 
   it("ends with the coverage of the last day", () => {
