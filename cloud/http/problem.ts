@@ -65,6 +65,7 @@ const PROBLEMS = {
   tick_missing: [422, "Both boxes must be ticked."],
   wording_unknown: [422, "The wording hash matches no wording that was shown."],
   request_not_synced: [425, "The request's metadata has not arrived yet."],
+  body_key_unavailable: [425, "The key that encrypts these bodies is not available yet."],
   too_many_wrong_codes: [429, "Too many wrong codes; try again after the seconds in Retry-After."],
   too_many_emails: [
     429,

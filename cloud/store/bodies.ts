@@ -3,7 +3,7 @@ import type { Millis } from "../../core/values/time.ts";
 import { expectRows } from "./affected-rows.ts";
 import { addAuditEvent } from "./audit-events.ts";
 import { SEAL_BYTES } from "./body-cipher.ts";
-import { type BodySealing, sealForOwner } from "./body-keys.ts";
+import { type BodyKeyFault, BodyKeyUnavailable, type BodySealing, sealForOwner } from "./body-keys.ts";
 import { isErased } from "./erasures.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
@@ -36,7 +36,9 @@ export type BodyOutcome<Refusal> =
   /** Another workspace has the request, its metadata did not arrive within a day, or its prompts were erased. Terminal. */
   | { readonly kind: "request_unknown" }
   /** The request's metadata has not arrived yet. */
-  | { readonly kind: "request_not_synced" };
+  | { readonly kind: "request_not_synced" }
+  /** The key of the owner's bodies can't be read or created. Nothing is stored until it can. */
+  | { readonly kind: "body_key_unavailable"; readonly keyId: string; readonly fault: BodyKeyFault };
 
 /** How long a body waits for its request's metadata before it is an orphan, milliseconds. Source: docs/specification.md#bodies: 24 hours. */
 export const ORPHAN_AFTER_MS = 24 * 3_600_000;
@@ -108,6 +110,9 @@ export async function storeBody<Refusal>(
     return isHere ? outcome : { kind: "request_unknown" };
   } catch (error) {
     if (error instanceof GateClosed) return { kind: error.gate };
+    if (error instanceof BodyKeyUnavailable) {
+      return { kind: "body_key_unavailable", keyId: error.keyId, fault: error.fault };
+    }
     throw error;
   }
 }

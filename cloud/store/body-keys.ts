@@ -31,12 +31,28 @@ export interface BodyOwner {
   readonly project: string;
 }
 
+/** Why a key can't be used. */
+export type BodyKeyFault = "missing" | "unreadable" | "not_created";
+
+/** A key that has not been destroyed can't be read, or a new one can't be created. */
+export class BodyKeyUnavailable extends Error {
+  override readonly name: string = "BodyKeyUnavailable";
+  readonly keyId: string;
+  readonly fault: BodyKeyFault;
+
+  constructor(message: string, keyId: string, fault: BodyKeyFault, options?: ErrorOptions) {
+    super(message, options);
+    this.keyId = keyId;
+    this.fault = fault;
+  }
+}
+
 /** A key that has not been destroyed is not in the key store. */
-export class BodyKeyMissing extends Error {
+export class BodyKeyMissing extends BodyKeyUnavailable {
   override readonly name = "BodyKeyMissing";
 
   constructor(keyId: string) {
-    super(`the key store does not have the body key ${keyId}`);
+    super(`the key store does not have the body key ${keyId}`, keyId, "missing");
   }
 }
 
@@ -48,7 +64,8 @@ export interface SealedBody {
 
 /**
  * Seals a body with its owner's key, which is created with the owner's first body. The key's row stays locked until the
- * transaction ends, so that an erasure waits for the body and then erases it too.
+ * transaction ends, so that an erasure waits for the body and then erases it too. Throws `BodyKeyUnavailable`
+ * rather than replace a key that is not there: the folder may only not be mounted.
  */
 export async function sealForOwner(
   trx: Transaction<CloudSchema>,
@@ -59,7 +76,9 @@ export async function sealForOwner(
   now: Millis,
 ): Promise<SealedBody> {
   const keyId = (await lockKey(trx, owner)) ?? (await createKey(trx, { keys, randomBytes }, owner, now));
-  const key = await keys.read(keyId);
+  const key = await keys.read(keyId).catch((cause: unknown) => {
+    throw new BodyKeyUnavailable(`could not read the body key ${keyId}`, keyId, "unreadable", { cause });
+  });
   if (key === null) throw new BodyKeyMissing(keyId);
   return { bytes: await sealBody(content, key, place, randomBytes(NONCE_BYTES)), keyId };
 }
@@ -107,7 +126,9 @@ async function createKey(
 ): Promise<string> {
   const keyId = uuidV7(now, randomBytes(10));
   // Before its row: a key without a row is useless, and a row without its key would lose the body.
-  await keys.write(keyId, randomBytes(BODY_KEY_BYTES));
+  await keys.write(keyId, randomBytes(BODY_KEY_BYTES)).catch((cause: unknown) => {
+    throw new BodyKeyUnavailable(`could not write the body key ${keyId}`, keyId, "not_created", { cause });
+  });
   const { rows } = await sql`
     insert into body_keys (workspace_id, key_id, user_id, project, created_at)
     values (${owner.workspaceId}::uuid, ${keyId}::uuid, ${owner.userId}, ${owner.project}, ${now}::timestamptz)

@@ -49,6 +49,15 @@ export type CloudLogEvent =
    * A failed run of the purge. `reason` is the reason of a `DatabaseError`, or the error's name. The next run tries again.
    */
   | { readonly event: "cloud.purge_failed"; readonly reason: string; readonly code: string | null }
+  /** A body that was not stored, because the key of its owner's bodies can't be read or created. Its machine sends it again. */
+  | {
+      readonly event: "cloud.body_key_unavailable";
+      readonly request_id: string;
+      readonly workspace_id: string;
+      readonly user_id: string;
+      readonly key_id: string;
+      readonly reason: "missing" | "unreadable" | "not_created";
+    }
   /** A run that encrypted bodies that were stored in clear: how many sides of bodies. */
   | { readonly event: "cloud.bodies_sealed"; readonly bodies: number }
   /** A failed check of a workspace's budgets. It is retried. `reason` is as in `cloud.purge_failed`. */
@@ -65,6 +74,7 @@ export const CLOUD_LOG_LEVELS: Readonly<Partial<Record<CloudLogEvent["event"], L
   "cloud.request_failed": "error",
   "cloud.mail_failed": "error",
   "cloud.purge_failed": "error",
+  "cloud.body_key_unavailable": "error",
   "cloud.budget_check_failed": "error",
   "cloud.summaries_failed": "error",
   "cloud.request_answered": "debug",

@@ -13,7 +13,7 @@ export const requestBodyHandlers = {
    * Checks in the order of docs/specification.md#body-endpoint: key, scope and size (before the handler), gate, schema, Base64
    * and UTF-8, and last who sent the request. With the gate off, the envelope is not decoded, stored or logged.
    */
-  "POST /v1/requests/:id/body": async ({ parts, key, params, bytes, answer }) => {
+  "POST /v1/requests/:id/body": async ({ parts, key, params, bytes, context, answer }) => {
     const outcome = await storeBody(
       parts.db,
       key.workspaceId,
@@ -29,6 +29,16 @@ export const requestBodyHandlers = {
         return answer(200, BODY_NOT_STORED);
       case "refused":
         return outcome.refusal;
+      case "body_key_unavailable":
+        parts.log({
+          event: "cloud.body_key_unavailable",
+          request_id: context.get("requestId"),
+          workspace_id: key.workspaceId,
+          user_id: key.userId,
+          key_id: outcome.keyId,
+          reason: outcome.fault,
+        });
+        return problem("body_key_unavailable");
       default:
         return problem(outcome.kind);
     }

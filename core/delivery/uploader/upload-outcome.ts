@@ -20,6 +20,8 @@ export type UploadOutcome =
   | { readonly kind: "policy_rejected" }
   /** The cloud does not have the request yet: skipped until the next tick. */
   | { readonly kind: "not_yet_synced" }
+  /** The cloud can't use the key of the project's bodies: all of them are skipped until the next tick. */
+  | { readonly kind: "key_unavailable" }
   /** Skipped: it stays pending, and the cursor moves past it. */
   | { readonly kind: "held_back" }
   /** No attempt can succeed: the body goes to `cloud_quarantine`. */
@@ -37,6 +39,9 @@ export type UploadOutcome =
 
 /** The problem code of a body whose record came from another machine or person. No attempt can succeed. */
 const NOT_THE_SENDER = "not_the_sender";
+
+/** The problem code of a body whose key the cloud can't use. Each person has one key for each project. */
+const KEY_UNAVAILABLE = "body_key_unavailable";
 
 /**
  * Decides what a result means for a body. Source: docs/specification.md#body-uploader; docs/specification.md#bodies (403 pauses,
@@ -75,7 +80,7 @@ export function decideUpload(result: BodyResult): UploadOutcome {
     case 429:
       return { kind: "transient", error };
     case 425:
-      return { kind: "not_yet_synced" };
+      return { kind: result.code === KEY_UNAVAILABLE ? "key_unavailable" : "not_yet_synced" };
   }
   return status >= 400 && status < 500
     ? { kind: "quarantined", reason: error, httpStatus: status }

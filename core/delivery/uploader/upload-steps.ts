@@ -36,6 +36,7 @@ export function startRun(state: UploaderState, now: Millis): UploaderStep {
     page: [],
     full: false,
     inFlight: null,
+    skippedProjects: [],
   };
   return {
     state: { ...state, run, lastTickAt: now, nextTickAt: null },
@@ -57,7 +58,9 @@ export function continueRun(
   policy: BodyPolicy,
   now: Millis,
 ): UploaderStep {
-  const at = run.page.findIndex((body) => mayUpload(body, policy));
+  const at = run.page.findIndex(
+    (body) => mayUpload(body, policy) && !run.skippedProjects.includes(body.project),
+  );
   const body = run.page[at];
   if (body !== undefined && !run.isAllowed) return requestWorkspace(state, run);
   if (body !== undefined) return send(state, { ...run, page: run.page.slice(at + 1) }, body, policy);
@@ -192,7 +195,9 @@ export function applyBodyResult(
       // Decision: the gate applies to the whole workspace, so the pass ends at the first policy rejection.
       return countWaiting(clearFailures(state), run);
     default: {
-      const next = continueRun(clearFailures(state), run, policy, now);
+      const skippedProjects =
+        outcome.kind === "key_unavailable" ? [...run.skippedProjects, body.project] : run.skippedProjects;
+      const next = continueRun(clearFailures(state), { ...run, skippedProjects }, policy, now);
       return { state: next.state, effects: [...effects, ...next.effects] };
     }
   }

@@ -32,6 +32,8 @@ export interface UploadRun {
   /** The page is full: there may be more bodies after it. */
   readonly full: boolean;
   readonly inFlight: BodyRef | null;
+  /** The projects whose other bodies are not sent in this pass, because the cloud can't use their key. */
+  readonly skippedProjects: readonly string[];
 }
 
 /** The state of the uploader. Plain JSON. */

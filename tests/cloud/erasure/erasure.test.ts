@@ -312,4 +312,55 @@ describeOnOneEngine("an erasure of prompts", (engine) => {
     for (const [keyId, key] of keys) await rig.bodyKeys.write(keyId, key);
     assert.equal((await read(workspace, apollo)).status, 200);
   });
+
+  it("answers 425 to a body whose key can't be read or created, until it can", async () => {
+    const { workspace, apollo } = await workspaceWithBodies("uma");
+    const { read: readKey, write: writeKey } = rig.bodyKeys;
+    const refuse = () => Promise.reject(new Error("EACCES"));
+    const send = async (requestId: string, text: string) => {
+      const answer = await sendBody(rig, workspace, requestId, text);
+      return answer.status === 204 ? 204 : [answer.status, (await json(answer)).code];
+    };
+    const countKeys = async () => {
+      const rows = await rig.db
+        .selectFrom("body_keys")
+        .select("key_id")
+        .where("workspace_id", "=", workspace.id)
+        .execute();
+      return rows.length;
+    };
+    rig.log.length = 0;
+    try {
+      Object.assign(rig.bodyKeys, { read: refuse });
+      assert.deepEqual(await send(apollo, "third"), [425, "body_key_unavailable"]);
+      Object.assign(rig.bodyKeys, { read: readKey, write: refuse });
+      const zeus = await sendRequest(rig, workspace, { project: "zeus" });
+      assert.deepEqual(await send(zeus, "first"), [425, "body_key_unavailable"]);
+      assert.equal(await send(apollo, "third"), 204);
+      assert.equal(await countKeys(), 2);
+      Object.assign(rig.bodyKeys, { write: writeKey });
+      assert.equal(await send(zeus, "first"), 204);
+      assert.equal(await countKeys(), 3);
+    } finally {
+      Object.assign(rig.bodyKeys, { read: readKey, write: writeKey });
+    }
+    const faults = rig.log.flatMap((each) =>
+      each.event === "cloud.body_key_unavailable" ? [each.reason] : [],
+    );
+    assert.deepEqual(faults, ["unreadable", "not_created"]);
+  });
+
+  it("makes a new key for an owner whose lost key was erased", async () => {
+    const { workspace } = await workspaceWithBodies("lea");
+    const lost = [...rig.bodyKeys.stored.keys()];
+    await rig.bodyKeys.destroy(lost);
+    rig.clock.advance(1);
+    const scope = { workspaceId: workspace.id, userId: workspace.userId, project: "apollo" };
+    await erasePrompts(parts(), scope, null);
+    rig.clock.advance(1);
+    const requested_at = new Date(rig.clock.now()).toISOString();
+    const later = await sendRequest(rig, workspace, { project: "apollo", requested_at });
+    assert.equal((await sendBody(rig, workspace, later, "new")).status, 204);
+    assert.equal((await read(workspace, later)).status, 200);
+  });
 });

@@ -54,6 +54,7 @@ describe("the names of log events", () => {
       "cloud.request_failed": "error",
       "cloud.mail_failed": "error",
       "cloud.purge_failed": "error",
+      "cloud.body_key_unavailable": "error",
       "cloud.budget_check_failed": "error",
       "cloud.summaries_failed": "error",
       "cloud.request_answered": "debug",

@@ -242,6 +242,64 @@ describeOnOneEngine("the daemon's side against the real cloud", (engine) => {
     }
   });
 
+  it("uploads the bodies of other projects while a project's key is missing, and its bodies once the key is back", async () => {
+    const bodies = { enabled: true, upload_from: "none" };
+    const { machine, workspace } = await connected({ storePromptContent: true }, { bodies });
+    const capture = (...projects: string[]) => {
+      const records = projects.map((project) => priced({ project }));
+      machine.store.records.insert(records);
+      machine.store.bodies.insert(
+        records.map(({ requestId }) => ({
+          ...{ requestId, direction: "request", capturedAt: START, contentType: "application/json" },
+          ...{ content: new TextEncoder().encode(`{"id":"${requestId}"}`), originalSizeBytes: 45 },
+          ...{ truncated: false, redactionApplied: false, redactionSummary: [] },
+        })),
+      );
+    };
+    const upload = async () => {
+      const { uploaded, pending, quarantined } = (await machine.service.syncNow()).bodies ?? {};
+      return [uploaded, pending, quarantined];
+    };
+    const keysOf = async () =>
+      await rig.db
+        .selectFrom("body_keys")
+        .select("key_id")
+        .where("workspace_id", "=", workspace.id)
+        .orderBy("key_id")
+        .execute();
+    try {
+      await machine.service.reload();
+      capture("apollo");
+      assert.deepEqual(await upload(), [1, 0, 0]);
+      const [apollo] = await keysOf();
+      const keyId = String(apollo?.key_id);
+      const key = rig.bodyKeys.stored.get(keyId);
+      assert.ok(key);
+      await rig.bodyKeys.destroy([keyId]);
+      rig.log.length = 0;
+      capture(...Array(60).fill("apollo"), "zeus", "apollo", "zeus");
+      assert.deepEqual(await upload(), [2, 61, 0]);
+      const { pausedReason, consecutiveFailures } = (await machine.service.state()).bodies;
+      assert.deepEqual([pausedReason, consecutiveFailures], [null, 0]);
+      const missing = rig.log.flatMap((each) => (each.event === "cloud.body_key_unavailable" ? [each] : []));
+      assert.deepEqual(
+        missing.map(({ request_id: _, ...rest }) => rest),
+        [
+          {
+            event: "cloud.body_key_unavailable",
+            ...{ workspace_id: workspace.id, user_id: workspace.userId, key_id: keyId, reason: "missing" },
+          },
+        ],
+      );
+      assert.equal((await keysOf()).length, 2);
+      await rig.bodyKeys.write(keyId, key);
+      assert.deepEqual(await upload(), [61, 0, 0]);
+      assert.equal((await keysOf()).length, 2);
+    } finally {
+      await machine.close();
+    }
+  });
+
   it("pulls rates only over https, which this cloud does not use", async () => {
     const { machine } = await connected();
     try {

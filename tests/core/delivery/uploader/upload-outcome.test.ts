@@ -12,6 +12,11 @@ describe("decideUpload() follows the specification's table", () => {
     ["204", http(204), "stored"],
     ["200 with stored=false", notStored, "policy_rejected"],
     ["425", http(425), "not_yet_synced"],
+    [
+      "425 for a key that the cloud can't use",
+      { ...http(425), code: "body_key_unavailable" },
+      "key_unavailable",
+    ],
     ["404", http(404), "quarantined"],
     ["other terminal 4xx: 400", http(400), "quarantined"],
     ["other terminal 4xx: 409", http(409), "quarantined"],

@@ -459,6 +459,26 @@ describe("replays of core/delivery/uploader", () => {
     }
   });
 
+  it("skips the other bodies of a project whose key the cloud can't use, until the next tick", () => {
+    const noKey: BodyResult = { ...http(425), code: "body_key_unavailable" };
+    const page = [
+      bodyRef("a"),
+      ...Array.from({ length: BODY_PAGE_SIZE - 2 }, (_, at) => bodyRef(`b${at}`)),
+      bodyRef("c", { project: "q" }),
+    ];
+    const state = replay(machine, sendingState(...page), [
+      [0, answered(1, noKey), ["send_body"]],
+      [0, answered(2, http(204)), ["mark_uploaded", "select_bodies"]],
+      [0, found([bodyRef("d"), bodyRef("e", { project: "r" })]), ["send_body"]],
+      [0, answered(3, http(204)), ["mark_uploaded", "set tick 60000"]],
+      [60, tick, ["clear tick", "select_bodies"]],
+      [60, found([bodyRef("a")]), ["request_workspace"]],
+      [60, workspace(4), ["send_body"]],
+      [60, answered(5, noKey), ["set tick 60000"]],
+    ]);
+    assert.deepEqual([state.consecutiveFailures, state.lastError], [0, null]);
+  });
+
   it("ignores responses to anything but the body in flight", () => {
     replay(machine, sendingState(bodyRef("a"), bodyRef("b")), [
       [0, answered(0, http(204)), []],
