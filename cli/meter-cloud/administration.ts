@@ -11,6 +11,7 @@ import { type ErasureScope, isInService } from "../../cloud/store/erasures.ts";
 import type { CloudDatabase } from "../../cloud/store/open-database.ts";
 import { findErased, type PurgeSubject } from "../../cloud/store/purge.ts";
 import { publishRates, seedRates } from "../../cloud/store/rates.ts";
+import { checkBodyKeys } from "../../cloud/store/unavailable-keys.ts";
 import { listWithdrawals } from "../../cloud/store/withdrawals.ts";
 import type { Accounts, NewAccount } from "../../core/ports/accounts.ts";
 import type { BodyKeyStore } from "../../core/ports/body-key-store.ts";
@@ -70,6 +71,7 @@ export const ADMINISTRATION = {
     const erased = await findErased(db, subject);
     return erased === null ? null : writeDeletionCertificate(erased);
   },
+  check_body_keys: ({ db, bodyKeys }: AdministrationParts, _: object) => checkBodyKeys(db, bodyKeys),
   /** Null if there is no such workspace in service. */
   erase_prompts: async ({ db, bodyKeys }: AdministrationParts, scope: ErasureScope) =>
     (await isInService(db, scope.workspaceId))

@@ -14,14 +14,13 @@ import {
   endSessions,
   isEmpty,
   missingRoles,
-  readKeptKeys,
   readTotalsOf,
 } from "../../cloud/store/backup-facts.ts";
 import { showAllRows } from "../../cloud/store/distribute.ts";
 import { makeRole } from "../../cloud/store/migrations/make-role.ts";
 import type { CloudDatabase } from "../../cloud/store/open-database.ts";
+import { checkBodyKeys } from "../../cloud/store/unavailable-keys.ts";
 import type { Withdrawal } from "../../cloud/store/withdrawals.ts";
-import type { BodyKeyStore } from "../../core/ports/body-key-store.ts";
 import { CHAIN_NAMES } from "../../core/privacy/ledger/chain.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 import { describeUnreadable } from "../render/unreadable.ts";
@@ -111,7 +110,7 @@ export async function finishRestore(
   const parts = { db, bodyKeys, clock: systemClock, randomBytes: createRandomBytes(), sha256 };
   const notApplied = await applyWithdrawals({ ...parts, accounts: await accounts() }, withdrawals);
   await endSessions(db);
-  const missingBodyKeys = await findMissingKeys(db, bodyKeys);
+  const { unavailable } = await checkBodyKeys(db, bodyKeys);
   // Last: servers accept machines from here on, which send again what the backup lacks.
   await addRestore(db, {
     generation: randomUUID(),
@@ -122,7 +121,7 @@ export async function finishRestore(
     ...{ tables: Object.keys(manifest.totals).length, rows },
     ...{ workspaces: Object.keys(manifest.heads).length, ledgerRows },
     ...{ withdrawals: withdrawals.length - notApplied.length, notApplied },
-    ...{ bodyKeys: manifest.body_keys.length, missingBodyKeys },
+    ...{ bodyKeys: manifest.body_keys.length, missingBodyKeys: unavailable.map(({ keyId }) => keyId) },
   };
 }
 
@@ -166,16 +165,6 @@ async function verifyLedgers(db: CloudDatabase, { heads }: Manifest): Promise<nu
     }
   }
   return rows;
-}
-
-async function findMissingKeys(db: CloudDatabase, bodyKeys: BodyKeyStore): Promise<readonly string[]> {
-  const kept = await db.transaction().execute(async (trx) => {
-    await showAllRows(trx);
-    return await readKeptKeys(trx);
-  });
-  const missing = [];
-  for (const keyId of kept) if ((await bodyKeys.read(keyId)) === null) missing.push(keyId);
-  return missing;
 }
 
 /** A file of withdrawals is one line for each. */

@@ -53,7 +53,7 @@ export async function readTotalsOf(
 }
 
 /** Returns the ids of the body keys that were not destroyed, as the owner of all rows. */
-export async function readKeptKeys(trx: Transaction<CloudSchema>): Promise<string[]> {
+async function readKeptKeys(trx: Transaction<CloudSchema>): Promise<string[]> {
   const rows = await trx.selectFrom("body_keys").select("key_id").where("destroyed_at", "is", null).execute();
   return rows.map(({ key_id }) => key_id);
 }

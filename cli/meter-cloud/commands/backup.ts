@@ -172,7 +172,7 @@ function describeReport(report: RestoreReport, backupAt: string, asOf: string | 
     ),
     missingBodyKeys.length === 0
       ? "No key of a stored body is missing."
-      : `${formatCount(missingBodyKeys.length)} of the keys of stored bodies are missing in bodies.keys_folder; these bodies can't be read.`,
+      : `${formatCount(missingBodyKeys.length)} of the keys of stored bodies can't be read in bodies.keys_folder, nor can these bodies. List them: meter-cloud doctor`,
     "Everybody must sign in again. Machines send again what they sent after the backup.",
   ].join("\n");
 }

@@ -1,5 +1,6 @@
 import { AdminCreateUserCommand, AdminListCommand, AdminSetPlanCommand } from "./admin.ts";
 import { BackupCommand, RestoreCommand, WithdrawalsCommand } from "./backup.ts";
+import { DoctorCommand } from "./doctor.ts";
 import { EraseCommand } from "./erase.ts";
 import { LedgerVerifyCommand } from "./ledger.ts";
 import { MigrateCommand } from "./migrate.ts";
@@ -19,6 +20,7 @@ export const commands = [
   LedgerVerifyCommand,
   PurgeCommand,
   EraseCommand,
+  DoctorCommand,
   BackupCommand,
   WithdrawalsCommand,
   RestoreCommand,

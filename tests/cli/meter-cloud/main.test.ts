@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { sql } from "kysely";
+import { createBodyKeyFolder } from "../../../adapters/body-keys/key-folder.ts";
 import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { cloudExitCodeTable } from "../../../cli/meter-cloud/cloud-exit-codes.ts";
 import { version } from "../../../cli/program/version.ts";
@@ -16,6 +17,7 @@ import { emptyHead } from "../../../core/privacy/ledger/chain.ts";
 import { appendPromptView } from "../../../core/privacy/ledger/prompt-view-chain.ts";
 import { createRig } from "../../cloud/kit/cloud-rig.ts";
 import { CITUS_NODE, describeOnPostgres, newDatabaseName } from "../../cloud/kit/engines.ts";
+import { sendBody, sendRequest } from "../../cloud/kit/stored-body.ts";
 import { runCloudWords } from "./run-cloud-command.rig.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "meter-cloud-words-"));
@@ -23,7 +25,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 const commands = [
   ...["serve", "migrate", "admin create-user", "admin set-plan", "admin list"],
-  ...["rates seed", "rates publish", "ledger verify", "purge"],
+  ...["rates seed", "rates publish", "ledger verify", "purge", "doctor"],
 ];
 
 describe("meter-cloud", () => {
@@ -121,6 +123,68 @@ describeOnPostgres("meter-cloud's commands", (engine) => {
     const seeded = await runCloudWords(["rates", "seed", "--json"], env);
     assert.deepEqual(JSON.parse(seeded.stdout), { added: 0, provenance_date: BUNDLED_RATES_DATE });
     await close();
+  });
+
+  it("doctor names the keys that can't be read, and the command that gives up on them", async () => {
+    const rig = await createRig(engine);
+    try {
+      const workspace = await rig.addWorkspace({ storePromptContent: true });
+      for (const project of ["apollo", "it's", "zeus"]) {
+        const requestId = await sendRequest(rig, workspace, { project });
+        assert.equal((await sendBody(rig, workspace, requestId, "text")).status, 204);
+      }
+      const home = mkdtempSync(join(folder, "doctor-"));
+      const env = { METER_CLOUD_HOME: home, DATABASE_URL: rig.url ?? "" };
+      const keysFolder = join(home, "body-keys");
+      const store = createBodyKeyFolder(keysFolder);
+      const [apollo = "", its = "", zeus = ""] = [...rig.bodyKeys.stored.keys()];
+      const save = async (keyId: string) =>
+        await store.write(keyId, rig.bodyKeys.stored.get(keyId) ?? new Uint8Array());
+      await save(apollo);
+      await save(zeus);
+      writeFileSync(join(keysFolder, `${zeus}.key`), "damaged");
+      const erase = `meter-cloud erase --workspace ${workspace.id} --person ${workspace.userId}`;
+      assert.deepEqual(await runCloudWords(["doctor"], env), {
+        code: 1,
+        stdout: [
+          `2 of 3 keys of stored bodies can't be read in ${keysFolder}.`,
+          "Bodies that they encrypt can't be read, and new ones of these people and projects are not stored.",
+          "Mount the folder, or copy the files back. Machines then send what was not stored.",
+          "If a key is lost for good, erase what it encrypted; bodies of later requests get a new key:",
+          `  ${its}.key is missing:`,
+          `    ${erase} --project 'it'\\''s' --now`,
+          `  ${zeus}.key is unreadable:`,
+          `    ${erase} --project zeus --now`,
+          "",
+        ].join("\n"),
+        stderr: "",
+      });
+      const { code, stdout } = await runCloudWords(["doctor", "--json"], env);
+      const owner = { workspaceId: workspace.id, userId: workspace.userId };
+      assert.deepEqual(
+        [code, JSON.parse(stdout)],
+        [
+          1,
+          {
+            ...{ folder: keysFolder, keys: 3 },
+            unavailable: [
+              { ...owner, project: "it's", keyId: its, fault: "missing" },
+              { ...owner, project: "zeus", keyId: zeus, fault: "unreadable" },
+            ],
+          },
+        ],
+      );
+      await save(its);
+      const scope = ["--workspace", workspace.id, "--person", workspace.userId, "--project", "zeus"];
+      assert.equal((await runCloudWords(["erase", ...scope, "--now"], env)).code, 0);
+      assert.deepEqual(await runCloudWords(["doctor"], env), {
+        code: 0,
+        stdout: `The keys of stored bodies can be read: 2 keys in ${keysFolder}.\n`,
+        stderr: "",
+      });
+    } finally {
+      await rig.close();
+    }
   });
 
   it("migrate --distribute needs Citus, --print prints its SQL without a database, --totals counts every table", async () => {
