@@ -28,11 +28,13 @@ export function runProgram({ file, args, env }: ProgramCall): Promise<string | n
         clearTimeout(timer);
         resolve(problem);
       };
-      child.on("error", (error) => end("code" in error ? String(error.code) : error.name));
+      child.on("error", (error) => end(describeError(error)));
       child.on("exit", (code, signal) => end(code === 0 ? null : `exit ${signal ?? code}`));
       child.unref();
     } catch (cause) {
-      resolve(cause instanceof Error ? cause.name : "error");
+      resolve(describeError(cause as Error));
     }
   });
 }
+
+const describeError = (error: Error) => ("code" in error ? String(error.code) : error.name);

@@ -77,7 +77,9 @@ describe("runProgram()", () => {
 
   it("states why a program failed", async () => {
     assert.equal(await run("-e", "process.exit(3)"), "exit 3");
-    assert.equal(await runProgram({ file: "/nonexistent/program", args: [], env: {} }), "ENOENT");
+    const absent = join(process.execPath, "../no-such-program");
+    assert.equal(await runProgram({ file: absent, args: [], env: {} }), "ENOENT");
+    assert.equal(await runProgram({ file: join(process.execPath, "program"), args: [], env: {} }), "ENOTDIR");
   });
 
   it("ends a program that ignores SIGTERM", { skip: process.platform === "win32" }, async (context) => {
