@@ -27,6 +27,11 @@ export interface ThreadPort<Received, Sent> {
   readonly first: Promise<Received>;
   listen(handler: (message: Received) => void): void;
   post(message: Sent, transfer?: readonly Transferable[]): void;
+  /**
+   * Posts a part of something large. A process posts it once the part before was written, urgent ones first, so that a message of `post()` waits
+   * for one part at most.
+   */
+  postPart(message: Sent, isUrgent: boolean): void;
   /** Lets this process continue when its parent ends. A thread can't. */
   outlive(): void;
 }
@@ -57,23 +62,46 @@ export function openThreadPort<Received, Sent>(): ThreadPort<Received, Sent> {
       isProcess: false,
       data: workerData,
       post: (message, transfer = []) => parent.postMessage(message, transfer),
+      postPart: (message) => parent.postMessage(message),
       outlive() {},
     };
   }
   if (process.send === undefined)
     throw new Error("this module runs in a thread or a process of the meter only");
   const outlive = receiveFromParent(receive as (message: unknown) => void);
+  const sendPart = createPartSender();
   return {
     ...common,
     isProcess: true,
     data: JSON.parse(process.argv[2] ?? "null"),
     post: (message) => sendToParent(["message", message]),
+    postPart: (message, isUrgent) => sendPart(["message", message], isUrgent),
     outlive,
   };
 }
 
-/** A parent that has ended does not matter: `disconnect` follows. */
-const sendToParent = (message: ProcessMessage) => void process.send?.(message, undefined, {}, () => {});
+/** Calls back once the message was written. A parent that has ended does not matter: `disconnect` follows. */
+const sendToParent = (message: ProcessMessage, onWritten = () => {}) =>
+  void process.send?.(message, undefined, {}, onWritten);
+
+/**
+ * Returns the function that sends parts: at most one in each turn of the event loop. If parts filled the buffer of the socket, other messages
+ * would wait for the next turn.
+ */
+function createPartSender(): (part: ProcessMessage, isUrgent: boolean) => void {
+  const urgent: ProcessMessage[] = [];
+  const others: ProcessMessage[] = [];
+  let isSending = false;
+  const sendNext = () => {
+    const part = urgent.shift() ?? others.shift();
+    isSending = part !== undefined;
+    if (part !== undefined) sendToParent(part, () => setImmediate(sendNext));
+  };
+  return (part, isUrgent) => {
+    (isUrgent ? urgent : others).push(part);
+    if (!isSending) sendNext();
+  };
+}
 
 /** Receives the messages of the parent, and ends with it unless the returned function was called. */
 function receiveFromParent(receive: (message: unknown) => void): () => void {

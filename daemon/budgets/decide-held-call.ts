@@ -95,8 +95,15 @@ function decide(
       decideCall(state, call);
     });
   if (rest === null) return decideWhole(question);
-  if (refuseAtStart(state, question, head, route, answer)) return;
-  rest((bytes) => decideWhole({ ...question, body: joinBytes([question.body, bytes]) }));
+  let isRefused = false;
+  const tryStart = (body: Uint8Array) => {
+    isRefused = refuseAtStart(state, { ...question, body }, head, route, answer);
+  };
+  if (question.body.length > 0) tryStart(question.body);
+  if (isRefused) return;
+  rest((bytes) => {
+    if (!isRefused) decideWhole({ ...question, body: joinBytes([question.body, bytes]) });
+  }, tryStart);
 }
 
 /**

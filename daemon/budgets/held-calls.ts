@@ -29,7 +29,7 @@ type StoredFacts = Pick<RequestRecord, "requestId" | "provider" | "billingMode" 
 export interface HeldCalls extends HeldCallEvents {
   /**
    * Decides once the calls that passed are counted: those of `passed`, and of earlier questions. Null: it need not wait for any. With `rest`,
-   * the question has only the start of its body.
+   * the question has only the start of its body, or nothing of it.
    */
   decide(
     question: CallQuestion,

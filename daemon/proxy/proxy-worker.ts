@@ -36,7 +36,7 @@ import { createWarmConnections, noWarmConnections } from "./warm-connections.ts"
 import type { FromWorker, ToWorker } from "./worker-messages.ts";
 
 const port = openThreadPort<ToWorker, FromWorker>();
-const { post } = port;
+const { post, postPart } = port;
 flushCompileCacheLater();
 collectGarbageAtRest();
 // Read while waiting for the configuration.
@@ -181,7 +181,10 @@ const context: RelayContext = {
     counters.gate,
     (id, question, passed) => {
       if (passed !== null) log.flush();
-      for (const message of divideQuestion(id, question, passed)) post(message);
+      // Bodies of many questions may not delay announcements: a log that is not read loses connections.
+      for (const message of divideQuestion(id, question, passed))
+        if (message.kind === "question_part") postPart(message, message.isFirst);
+        else post(message);
     },
     ({ connection, request }) => post({ kind: "sent_late", connection, request }),
     passMemory === undefined ? null : openFileMemory(passMemory),

@@ -7,7 +7,7 @@ import type { FromWorker } from "./worker-messages.ts";
 
 /** A message that takes its turn in the log. */
 type LoggedMessage =
-  | Exclude<FromWorker, { kind: "ready" | "listen_failed" | "question" | "question_rest" }>
+  | Exclude<FromWorker, { kind: "ready" | "listen_failed" | "question" | "question_part" }>
   | ReceivedQuestion;
 
 /** A question with the rest of its body; null: it has all of it. */

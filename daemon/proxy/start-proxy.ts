@@ -54,7 +54,7 @@ export interface ProxySink {
   /**
    * Decides on a call that is held. It is asked before the frames of the call, and may be asked before its connection's `opened`.
    * Without it, or if it answers too late, the gate's configuration decides. The log has shown the calls that went without a
-   * decision, which are counted first if `passed` is not null. If `rest` is not null, the question has only the start of its body.
+   * decision, which are counted first if `passed` is not null. If `rest` is not null, the question has nothing of its body.
    */
   decide?(
     question: CallQuestion,
@@ -322,8 +322,8 @@ function startWorker(
       const question = { ...message, rest: message.hasRest ? rests.expect(message.id) : null };
       if (message.passed === null) decide(proxy, worker, question);
       else reader.push(worker, question);
-    } else if (message.kind === "question_rest") {
-      guard(proxy.sink, () => rests.arrived(message.id, message.bytes));
+    } else if (message.kind === "question_part") {
+      guard(proxy.sink, () => rests.arrived(message.id, message));
     } else {
       if (message.kind === "pong") proxy.probes.get(message.id)?.();
       reader.push(worker, message);

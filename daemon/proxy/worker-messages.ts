@@ -56,10 +56,16 @@ export type FromWorker =
       readonly id: number;
       readonly question: CallQuestion;
       readonly passed: PassedUses | null;
-      /** Whether the body of the question is only its start, and its rest follows. */
+      /** Whether the question has nothing of its body, which follows in parts. */
       readonly hasRest: boolean;
     }
-  | { readonly kind: "question_rest"; readonly id: number; readonly bytes: Uint8Array }
+  | {
+      readonly kind: "question_part";
+      readonly id: number;
+      readonly bytes: Uint8Array;
+      readonly isFirst: boolean;
+      readonly isLast: boolean;
+    }
   /** The call was asked about, and was sent because no answer had come in time. */
   | { readonly kind: "sent_late"; readonly connection: number; readonly request: number }
   | { readonly kind: "pong"; readonly id: number }

@@ -23,6 +23,18 @@ port.post({ data: port.data, isProcess: port.isProcess, first });
 port.listen((message) => {
   if (message.kind === "port") {
     message.port.on("message", (text) => message.port.postMessage("answer to " + text));
+  } else if (message.kind === "parts") {
+    for (let part = 0; part < message.count; part += 1) port.postPart({ part, bytes: new Uint8Array(65_536) }, false);
+    port.postPart({ part: "urgent" }, true);
+    port.post("whole");
+  } else if (message.kind === "turns") {
+    for (let part = 0; part < 200; part += 1) port.postPart(new Uint8Array(65_536), false);
+    let left = message.count;
+    const turn = () => {
+      port.post("whole");
+      if ((left -= 1) > 0) setImmediate(turn);
+    };
+    setImmediate(turn);
   } else if (message.kind === "throw") throw new RangeError("planted");
   else {
     for (let index = 0; index < message.count; index += 1) port.post(new Uint8Array(1000).fill(index));
@@ -60,6 +72,38 @@ describe("a process in place of a thread", { skip, timeout: 30_000 }, () => {
       Array.from({ length: 50 }, (_, index) => index),
     );
     thread.postMessage({ kind: "burst", count: 1 }); // does nothing
+  });
+
+  it("delivers messages ahead of the parts that were posted before, but for the first part; urgent parts ahead of others", async () => {
+    const thread = await start();
+    const received: unknown[] = [];
+    const done = new Promise<void>((resolve) =>
+      thread.on("message", (message: string | { readonly part: unknown }) => {
+        received.push(typeof message === "string" ? message : message.part);
+        if (received.length === 22) resolve();
+      }),
+    );
+    thread.postMessage({ kind: "parts", count: 20 });
+    await done;
+    thread.terminate();
+    assert.deepEqual(received, [0, "whole", "urgent", ...Array.from({ length: 19 }, (_, at) => at + 1)]);
+  });
+
+  it("sends at most one part in each turn of the event loop", async () => {
+    const thread = await start();
+    let parts = 0;
+    let whole = 0;
+    const done = new Promise<void>((resolve) =>
+      thread.on("message", (message) => {
+        if (message === "whole") whole += 1;
+        else if (whole < 20) parts += 1;
+        if (whole === 20) resolve();
+      }),
+    );
+    thread.postMessage({ kind: "turns", count: 20 });
+    await done;
+    thread.terminate();
+    assert.ok(parts <= 21, `${parts} parts came before the messages of 20 turns`);
   });
 
   it("passes the messages of a transferred port on, both ways", async () => {

@@ -303,6 +303,26 @@ describe("createHeldCalls()", () => {
         }
     });
 
+    it("refuses once the start has arrived if the question has nothing of its body, and ignores the rest", () => {
+      const { heldCalls, inFlight } = open(budgetOf({ limit: 0n }));
+      const answers: string[] = [];
+      let parts: Parameters<RestOfBody> | undefined;
+      heldCalls.decide(
+        ask({ body: Buffer.alloc(0) }),
+        (answer) => void answers.push(answer.kind),
+        null,
+        (...uses) => {
+          parts = uses;
+        },
+      );
+      const [use, useStart] = parts ?? assert.fail();
+      assert.deepEqual(answers, []);
+      useStart?.(Buffer.from(start));
+      assert.deepEqual(answers, ["refuse"]);
+      use(Buffer.from(`${start}${rest}`));
+      assert.deepEqual([answers, inFlight()], [["refuse"], []]);
+    });
+
     it("waits for the rest if the decision needs it, and decides as on a short body", () => {
       const used = budgetOf({ limit: 0n });
       const session = { kind: "session" } as const;
