@@ -20,7 +20,7 @@ export type UploadOutcome =
   | { readonly kind: "policy_rejected" }
   /** The cloud does not have the request yet: skipped until the next tick. */
   | { readonly kind: "not_yet_synced" }
-  /** The cloud can't use the key of the project's bodies: most of them are skipped until the next tick. */
+  /** The cloud can't use the key of the project's bodies: all of them are skipped until the next tick. */
   | { readonly kind: "key_unavailable" }
   /** Skipped: it stays pending, and the cursor moves past it. */
   | { readonly kind: "held_back" }

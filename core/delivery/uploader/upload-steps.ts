@@ -7,7 +7,7 @@ import { type BodyPolicy, mayUpload } from "./body-policy.ts";
 import { clampUploadCap } from "./upload-cap.ts";
 import { type BodyResult, decideUpload, type UploadOutcome } from "./upload-outcome.ts";
 import type { UploaderEffect, UploaderEvent } from "./uploader-events.ts";
-import type { KeyGap, UploaderState, UploadRun } from "./uploader-state.ts";
+import type { UploaderState, UploadRun } from "./uploader-state.ts";
 
 /** Bodies per page. Decision: enough to keep the connection busy, few enough for the state. */
 export const BODY_PAGE_SIZE = 50;
@@ -36,7 +36,7 @@ export function startRun(state: UploaderState, now: Millis): UploaderStep {
     page: [],
     full: false,
     inFlight: null,
-    gaps: {},
+    skippedProjects: [],
   };
   return {
     state: { ...state, run, lastTickAt: now, nextTickAt: null },
@@ -58,49 +58,20 @@ export function continueRun(
   policy: BodyPolicy,
   now: Millis,
 ): UploaderStep {
-  const { body, page, gaps } = findNext(run, policy);
+  const at = run.page.findIndex(
+    (body) => mayUpload(body, policy) && !run.skippedProjects.includes(body.project),
+  );
+  const body = run.page[at];
   if (body !== undefined && !run.isAllowed) return requestWorkspace(state, run);
-  if (body !== undefined) return send(state, { ...run, page, gaps }, body, policy);
+  if (body !== undefined) return send(state, { ...run, page: run.page.slice(at + 1) }, body, policy);
   const cursor = run.page.at(-1)?.position ?? state.cursor;
   // A complete pass that found nothing to send clears earlier failures.
   if (!run.full)
     return finishRun(run.coversAll && !run.isAllowed ? clearFailures(state) : state, policy, 0, now);
   return {
-    state: { ...state, cursor, run: { ...run, phase: "selecting", page: [], inFlight: null, gaps } },
+    state: { ...state, cursor, run: { ...run, phase: "selecting", page: [], inFlight: null } },
     effects: [select(cursor)],
   };
-}
-
-/** Returns the page's next body that is sent, the rest of the page, and what is left of the gaps. */
-function findNext({ page, gaps }: UploadRun, policy: BodyPolicy) {
-  let passed = gaps;
-  for (const [at, body] of page.entries()) {
-    if (!mayUpload(body, policy)) continue;
-    const { failures, left } = gapOf(passed, body.project);
-    if (left === 0) return { body, page: page.slice(at + 1), gaps: passed };
-    passed = { ...passed, [body.project]: { failures, left: left - 1 } };
-  }
-  return { body: undefined, page: [], gaps: passed };
-}
-
-function gapOf(gaps: UploadRun["gaps"], project: string): KeyGap {
-  return Object.hasOwn(gaps, project) && gaps[project] !== undefined
-    ? gaps[project]
-    : { failures: 0, left: 0 };
-}
-
-/** By how much the longest gap grows with each failure. */
-const GAP_GROWTH = 2;
-
-/**
- * Returns the gaps after an answer. Most bodies of a project share one key, so that a few of them tell whether it is back. The gaps
- * are random, so that each body is sent at some time: one whose project was changed on this machine has the key of its earlier project.
- */
-function gapsAfter({ gaps }: UploadRun, project: string, outcome: UploadOutcome, random: number) {
-  if (outcome.kind === "stored") return { ...gaps, [project]: { failures: 0, left: 0 } };
-  if (outcome.kind !== "key_unavailable") return gaps;
-  const failures = gapOf(gaps, project).failures + 1;
-  return { ...gaps, [project]: { failures, left: Math.floor(random * GAP_GROWTH ** failures) } };
 }
 
 function send(state: UploaderState, run: UploadRun, body: BodyRef, policy: BodyPolicy): UploaderStep {
@@ -224,8 +195,9 @@ export function applyBodyResult(
       // Decision: the gate applies to the whole workspace, so the pass ends at the first policy rejection.
       return countWaiting(clearFailures(state), run);
     default: {
-      const gaps = gapsAfter(run, body.project, outcome, random);
-      const next = continueRun(clearFailures(state), { ...run, gaps }, policy, now);
+      const skippedProjects =
+        outcome.kind === "key_unavailable" ? [...run.skippedProjects, body.project] : run.skippedProjects;
+      const next = continueRun(clearFailures(state), { ...run, skippedProjects }, policy, now);
       return { state: next.state, effects: [...effects, ...next.effects] };
     }
   }

@@ -32,16 +32,8 @@ export interface UploadRun {
   /** The page is full: there may be more bodies after it. */
   readonly full: boolean;
   readonly inFlight: BodyRef | null;
-  /** By project: which of its bodies this pass skips, because the cloud can't use their key. */
-  readonly gaps: Readonly<Record<string, KeyGap>>;
-}
-
-/** The bodies of a project that a pass skips. */
-export interface KeyGap {
-  /** Bodies of the project that the cloud had no key for since it took one. */
-  readonly failures: number;
-  /** How many more of its bodies are skipped. */
-  readonly left: number;
+  /** The projects whose other bodies are not sent in this pass, because the cloud can't use their key. */
+  readonly skippedProjects: readonly string[];
 }
 
 /** The state of the uploader. Plain JSON. */

@@ -245,7 +245,6 @@ describeOnOneEngine("the daemon's side against the real cloud", (engine) => {
   it("uploads the bodies of other projects while a project's key is missing, and its bodies once the key is back", async () => {
     const bodies = { enabled: true, upload_from: "none" };
     const { machine, workspace } = await connected({ storePromptContent: true }, { bodies });
-    Object.assign(machine.ports, { random: () => 0.5 });
     const capture = (...projects: string[]) => {
       const records = projects.map((project) => priced({ project }));
       machine.store.records.insert(records);
@@ -282,15 +281,16 @@ describeOnOneEngine("the daemon's side against the real cloud", (engine) => {
       assert.deepEqual(await upload(), [2, 61, 0]);
       const { pausedReason, consecutiveFailures } = (await machine.service.state()).bodies;
       assert.deepEqual([pausedReason, consecutiveFailures], [null, 0]);
-      const refused = rig.log.flatMap((each) => (each.event === "cloud.body_key_unavailable" ? [each] : []));
-      // Of 61: the first, and those after gaps of 1, 2, 4, 8 and 16.
-      assert.equal(refused.length, 6);
-      for (const { request_id: _, ...rest } of refused) {
-        assert.deepEqual(rest, {
-          event: "cloud.body_key_unavailable",
-          ...{ workspace_id: workspace.id, user_id: workspace.userId, key_id: keyId, reason: "missing" },
-        });
-      }
+      const missing = rig.log.flatMap((each) => (each.event === "cloud.body_key_unavailable" ? [each] : []));
+      assert.deepEqual(
+        missing.map(({ request_id: _, ...rest }) => rest),
+        [
+          {
+            event: "cloud.body_key_unavailable",
+            ...{ workspace_id: workspace.id, user_id: workspace.userId, key_id: keyId, reason: "missing" },
+          },
+        ],
+      );
       assert.equal((await keysOf()).length, 2);
       await rig.bodyKeys.write(keyId, key);
       assert.deepEqual(await upload(), [61, 0, 0]);
