@@ -9,7 +9,8 @@ export type HostInUrl = (host: string) => string | null;
 /** Returns what is wrong with a host name in lower case; null if nothing is. */
 function findHostProblem(host: string, hostInUrl: HostInUrl): string | null {
   if (!/^(\*\.)?[a-z0-9.:-]+$/.test(host) || /^\.|\.\.|\.$/.test(host)) return "must be a host name";
-  const [, wildcard = "", name = ""] = /^(\*\.)?(.*)$/.exec(host) ?? [];
+  const wildcard = host.startsWith("*.") ? "*." : "";
+  const name = host.slice(wildcard.length);
   const written = hostInUrl(name);
   if (written === null) return "can't be part of a URL";
   return written === name ? null : `must be written ${wildcard}${written}, as in URLs`;

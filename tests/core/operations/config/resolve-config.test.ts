@@ -335,6 +335,31 @@ describe("resolveConfig()", () => {
     ]);
   });
 
+  it("ignores a provider whose host no URL can have as it is written", () => {
+    const written: Record<string, string | null> = {
+      "999.1.1.1": null,
+      "0x7f.1": "127.0.0.1",
+      "a.example": "a.example",
+    };
+    const providers = ["999.1.1.1", "0x7f.1", "*.0x7f.1", "a.example", "*.a.example"].map((host) => ({
+      host,
+      provider: "p",
+    }));
+    const { config, warnings } = resolveConfig(
+      { providers },
+      { today: "2026-11-01", hostInUrl: (host) => written[host] ?? null },
+    );
+    assert.deepEqual(
+      config.providers.map(({ host }) => host),
+      ["a.example", "*.a.example"],
+    );
+    assert.deepEqual(warnings, [
+      "providers[0].host: can't be part of a URL; this provider is ignored",
+      "providers[1].host: must be written 127.0.0.1, as in URLs; this provider is ignored",
+      "providers[2].host: must be written *.127.0.0.1, as in URLs; this provider is ignored",
+    ]);
+  });
+
   it("reads rates of context tiers", () => {
     const tiers = [{ above_tokens: 200_000, input: 3, output: true }];
     const { config, warnings } = resolve({

@@ -743,6 +743,20 @@ describe("diagnose()", () => {
       restart,
     ],
     [
+      "a damaged database of which no more is known",
+      { database: { state: "corrupt", detail: null } },
+      "BROKEN",
+      /^The database cannot be read: corrupt\. /,
+      restart,
+    ],
+    [
+      "a database whose problem is a sentence",
+      { database: { state: "unreadable", detail: "another program locks it." } },
+      "BROKEN",
+      /^The database cannot be read: another program locks it\.$/,
+      null,
+    ],
+    [
       "a database that is locked",
       { database: { state: "unreadable", detail: null } },
       "BROKEN",
