@@ -27,10 +27,7 @@ export interface ThreadPort<Received, Sent> {
   readonly first: Promise<Received>;
   listen(handler: (message: Received) => void): void;
   post(message: Sent, transfer?: readonly Transferable[]): void;
-  /**
-   * Posts a part of something large. A process posts it once the part before was written, urgent ones first, so that a message of `post()` waits
-   * for one part at most.
-   */
+  /** Posts a part of something large. A process lets other messages go first if many parts wait, and of these the urgent ones. */
   postPart(message: Sent, isUrgent: boolean): void;
   /** Lets this process continue when its parent ends. A thread can't. */
   outlive(): void;
@@ -84,22 +81,32 @@ export function openThreadPort<Received, Sent>(): ThreadPort<Received, Sent> {
 const sendToParent = (message: ProcessMessage, onWritten = () => {}) =>
   void process.send?.(message, undefined, {}, onWritten);
 
+/** How many parts may be on their way at once: a large body that is alone arrives as if it were one message. */
+const PARTS_AT_ONCE = 16;
+
 /**
- * Returns the function that sends parts: at most one in each turn of the event loop. If parts filled the buffer of the socket, other messages
- * would wait for the next turn.
+ * Returns the function that sends parts. Of many parts, it sends one in each turn of the event loop: if they filled the buffer of the
+ * socket, other messages would wait for the next turn.
  */
 function createPartSender(): (part: ProcessMessage, isUrgent: boolean) => void {
   const urgent: ProcessMessage[] = [];
   const others: ProcessMessage[] = [];
-  let isSending = false;
-  const sendNext = () => {
+  let unwritten = 0;
+  const send = (part: ProcessMessage) => {
+    unwritten += 1;
+    sendToParent(part, () => {
+      unwritten -= 1;
+      if (unwritten === 0) setImmediate(sendWaiting);
+    });
+  };
+  const sendWaiting = () => {
     const part = urgent.shift() ?? others.shift();
-    isSending = part !== undefined;
-    if (part !== undefined) sendToParent(part, () => setImmediate(sendNext));
+    if (part !== undefined) send(part);
   };
   return (part, isUrgent) => {
-    (isUrgent ? urgent : others).push(part);
-    if (!isSending) sendNext();
+    const areWaiting = urgent.length + others.length > 0;
+    if (unwritten < PARTS_AT_ONCE && !areWaiting) send(part);
+    else (isUrgent ? urgent : others).push(part);
   };
 }
 
