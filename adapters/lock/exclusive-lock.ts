@@ -55,7 +55,7 @@ export async function waitForLock(
 export interface KeptLock extends ExclusiveLock {
   /**
    * Whether this process holds the lock at the path. If its file was deleted or replaced, takes the lock of the new file, unless another
-   * process holds that.
+   * process holds that. False if the file can't be read or created.
    */
   isHeld(): Promise<boolean>;
 }
@@ -66,19 +66,17 @@ export async function takeKeptLock(opener: SqliteOpener, path: string, waitMs = 
   if (first === null) return null;
   let lock = first;
   let identity = opener.fileIdentity(path);
-  return {
-    async isHeld() {
-      if (opener.fileIdentity(path) === identity) return true;
-      // A lock does not bring back a folder that was removed.
-      const next = opener.hasFolder(path) ? await takeExclusiveLock(opener, path).catch(() => null) : null;
-      if (next === null) return false;
-      lock.release();
-      lock = next;
-      identity = opener.fileIdentity(path);
-      return true;
-    },
-    release: () => lock.release(),
+  const hold = async () => {
+    if (opener.fileIdentity(path) === identity) return true;
+    // A lock does not bring back a folder that was removed.
+    const next = opener.hasFolder(path) ? await takeExclusiveLock(opener, path) : null;
+    if (next === null) return false;
+    lock.release();
+    lock = next;
+    identity = opener.fileIdentity(path);
+    return true;
   };
+  return { isHeld: () => hold().catch(() => false), release: () => lock.release() };
 }
 
 /** Whether a process holds the lock. Creates nothing, and does not keep others from taking it. */

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
@@ -96,6 +105,19 @@ describe("takeKeptLock()", { skip: process.platform === "win32" && "an open file
     assert.equal(await isLocked(opener, path), true);
     lock.release();
     assert.equal(await isLocked(opener, path), false);
+  });
+
+  it("is not held while the folder can't be read, and is again afterwards", async () => {
+    const inner = join(folder, "unreadable");
+    mkdirSync(inner, { mode: 0o700 });
+    const lock = await takeKeptLock(opener, join(inner, "kept.lock"));
+    renameSync(inner, `${inner}-moved`);
+    symlinkSync(inner, inner);
+    assert.equal(await lock?.isHeld(), false);
+    rmSync(inner);
+    renameSync(`${inner}-moved`, inner);
+    assert.equal(await lock?.isHeld(), true);
+    lock?.release();
   });
 
   it("is lost to another that locked the new file first, and creates no folder", async () => {
