@@ -77,6 +77,7 @@ export function readState(daemon: RunningDaemon): DaemonState {
       restarts: daemon.restarts(),
       watchdog: watchdog.status,
       counters: proxy.counters(),
+      unused_by_trusting: daemon.capture.unusedByTrusting(),
       distrusting_programs: daemon.capture
         .distrustingPrograms()
         .map(({ lastSeenAt, ...program }) => ({ ...program, last_seen: new Date(lastSeenAt).toISOString() })),

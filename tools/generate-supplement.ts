@@ -7,6 +7,7 @@
  * The date is the day of the copy.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { loadBundledRates } from "../core/pricing/bundled-rates.ts";
 import { createPriceBook } from "../core/pricing/price-book.ts";
@@ -68,6 +69,9 @@ function rowsOf(name: string, date: string, path: string, known: readonly RateRo
 }
 
 if (import.meta.main) {
+  // Without a list, the file would become empty.
+  if (process.argv.length < 3)
+    throw new RangeError("name the copies of price lists: litellm=2026-07-24=litellm.json …");
   const known = loadBundledRates().filter(({ origin }) => origin === undefined);
   const parts = process.argv.slice(2).map((argument) => {
     const [name = "", date = "", path = ""] = argument.split("=");

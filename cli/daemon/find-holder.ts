@@ -78,7 +78,7 @@ export function describeHolder({ pid, announcement }: Pick<Holder, "pid" | "anno
     case "damaged":
       return `${daemon} is using this home but can't be found, because daemon.json is damaged. ${restart}`;
     case "stale":
-      return `${daemon} is using this home but can't be found, because daemon.json names another process. ${restart}`;
+      return `${daemon} is using this home but does not answer: daemon.json names another process, so it starts, or could not write the file (is the disk full?). Find the cause: meter doctor`;
     case "valid":
       return `${daemon} is using this home but does not answer: it hangs. Find the cause: meter doctor`;
     default:

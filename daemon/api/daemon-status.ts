@@ -24,6 +24,10 @@ export interface DaemonStatus {
     watchdog: WatchdogStatus;
     counters: ProxyCounters;
     /**
+     * How many of the connections that ended before a request are of programs that trust the certificate. Absent from older daemons.
+     */
+    unused_by_trusting?: number;
+    /**
      * Programs that do not seem to trust the meter's certificate, latest first, since the daemon started. Absent from
      * older daemons.
      */

@@ -30,6 +30,7 @@ export interface Capture {
   settled(): Promise<void>;
   /** Returns the programs that seem not to trust the meter's certificate, latest first. */
   distrustingPrograms(): DistrustingProgram[];
+  unusedByTrusting(): number;
   /** Returns the connections that are between requests. They can be closed without interrupting a call. */
   idleConnections(): { connection: number; lastAtMs: number }[];
   /** Returns the metered calls, and turns of WebSockets, whose responses have not ended, the longest running first. */
@@ -117,6 +118,7 @@ export function createCapture(
         .map(([connection, { lastAtMs }]) => ({ connection, lastAtMs })),
     callsInFlight: () => listCallsInFlight(state),
     distrustingPrograms: state.distrusting.list,
+    unusedByTrusting: state.distrusting.unusedByTrusting,
     settled: work.settled,
   };
 }

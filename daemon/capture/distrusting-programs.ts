@@ -27,6 +27,11 @@ export interface DistrustingPrograms {
    * is, until it sends one to the same host.
    */
   list(): DistrustingProgram[];
+  /**
+   * How many connections ended unused whose programs trust the certificate: they sent requests to that host before, or to any since.
+   * Node opens a connection that it may not need after a stream was aborted.
+   */
+  unusedByTrusting(): number;
 }
 
 interface InterceptedEnd {
@@ -68,6 +73,7 @@ export function readInterceptedEnd(
 export function createDistrustingPrograms(): DistrustingPrograms {
   const programs = new Map<string, DistrustingProgram>();
   const trusting = new Map<string, Set<string>>();
+  let unusedByTrusting = 0;
   const bound = (names: {
     keys(): Iterable<string>;
     readonly size: number;
@@ -82,12 +88,18 @@ export function createDistrustingPrograms(): DistrustingPrograms {
       const known = programs.get(name);
       const usedHosts = trusting.get(name);
       if (outcome === "used") {
-        if (known?.trustsEarlier !== true || known.host === host) programs.delete(name);
+        if (known !== undefined && (!known.trustsEarlier || known.host === host)) {
+          unusedByTrusting += known.unused;
+          programs.delete(name);
+        }
         if (usedHosts === undefined) trusting.set(name, new Set([host]));
         else if (usedHosts.size < MAX_HOSTS) usedHosts.add(host);
         return bound(trusting);
       }
-      if (outcome === "unused" && usedHosts?.has(host)) return;
+      if (outcome === "unused" && usedHosts?.has(host)) {
+        unusedByTrusting += 1;
+        return;
+      }
       const trustsEarlier = usedHosts !== undefined && !usedHosts.has(host);
       if (!trustsEarlier) trusting.delete(name);
       programs.delete(name);
@@ -107,5 +119,6 @@ export function createDistrustingPrograms(): DistrustingPrograms {
           ({ trustsEarlier, rejected, unused }) => !trustsEarlier || rejected > 0 || unused >= MIN_UNUSED,
         )
         .reverse(),
+    unusedByTrusting: () => unusedByTrusting,
   };
 }

@@ -50,7 +50,14 @@ describe("what the page says of the tree", () => {
   });
 
   it("every package is pinned by its digest, and few run a script", () => {
-    const packages = ["", "examples/demo/", "tools/build/", "tools/checks/"].flatMap((folder) => {
+    const packages = [
+      "",
+      "examples/demo/",
+      "tools/build/",
+      "tools/checks/",
+      "tools/deploy/",
+      "tools/formats/",
+    ].flatMap((folder) => {
       const lock: Lock = JSON.parse(readSource(`${folder}package-lock.json`));
       return Object.entries(lock.packages)
         .filter(([path, { link }]) => path.startsWith("node_modules/") && link !== true)

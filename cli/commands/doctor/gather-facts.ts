@@ -209,7 +209,7 @@ function daemonFacts(running: RunningDaemon, status: DaemonStatus | null): Docto
     capturing: status?.store.capturing === "ok",
     storeProblem: status?.store.lastError?.message ?? null,
     watchdog: status?.proxy.watchdog ?? "unknown",
-    endedUnused: status?.proxy.counters.endedUnused ?? 0,
+    endedUnused: (status?.proxy.counters.endedUnused ?? 0) - (status?.proxy.unused_by_trusting ?? 0),
     distrusting: status?.proxy.distrusting_programs ?? [],
     setAside: status?.store.set_aside ?? null,
   };

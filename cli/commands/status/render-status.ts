@@ -147,7 +147,13 @@ function problemLines({ version, home }: StatusFacts, status: StatusResponse): s
 }
 
 function proxyProblemLines(
-  { restarts, watchdog, counters, distrusting_programs: distrusting }: StatusResponse["proxy"],
+  {
+    restarts,
+    watchdog,
+    counters,
+    unused_by_trusting: unusedByTrusting = 0,
+    distrusting_programs: distrusting,
+  }: StatusResponse["proxy"],
   home: string,
 ): string[] {
   const lines: string[] = [];
@@ -159,7 +165,8 @@ function proxyProblemLines(
         ? "The proxy hung after three restarts within an hour. An hour after the first of them, it meters calls again. Until then, only calls to the gateway are metered. Meter all calls now: meter stop && meter start"
         : "The proxy does not answer at the moment. The daemon will restart it if that continues.",
     );
-  const { endedUnused, refused } = counters;
+  const { refused } = counters;
+  const endedUnused = counters.endedUnused - unusedByTrusting;
   if (refused.too_many_connections > 0)
     lines.push(
       `Connections refused because too many were open: ${formatCount(refused.too_many_connections)}.`,

@@ -50,6 +50,19 @@ describe("createDistrustingPrograms()", () => {
     assert.equal(programs.list().length, 1);
   });
 
+  it("counts the unused connections of programs that trust the certificate, known before or since", () => {
+    const programs = createDistrustingPrograms();
+    programs.ended(gemini, { outcome: "unused", host, at: 1 });
+    programs.ended(gemini, { outcome: "rejected", host, at: 2 });
+    assert.equal(programs.unusedByTrusting(), 0);
+    programs.ended(gemini, { outcome: "used", host, at: 3 });
+    assert.equal(programs.unusedByTrusting(), 1);
+    programs.ended(gemini, { outcome: "unused", host, at: 4 });
+    programs.ended(gemini, { outcome: "rejected", host, at: 5 });
+    programs.ended(agent, { outcome: "unused", host, at: 6 });
+    assert.equal(programs.unusedByTrusting(), 2);
+  });
+
   it("tells that a program trusts an earlier certificate, which covers only the hosts that it uses", () => {
     const programs = createDistrustingPrograms();
     const added = "api.added.test";

@@ -110,14 +110,17 @@ describe("renderStatus()", () => {
         assert.ok(said.startsWith(`${who} is using this home but does not answer`), said);
       }
     }
-    for (const [announcement, why] of [
-      ["damaged", "is damaged"],
-      ["stale", "names another process"],
-    ] as const) {
-      const said = renderStatus(facts({}, { ...silent, holder: { pid: 7, announcement } }));
-      const expected = `A daemon (process 7) is using this home but can't be found, because daemon.json ${why}. Restart it: meter stop && meter start\n`;
-      assert.ok(said.startsWith(expected), said);
-    }
+    const describe = (announcement: "damaged" | "stale") =>
+      renderStatus(facts({}, { ...silent, holder: { pid: 7, announcement } })).split("\n", 1)[0];
+    assert.equal(
+      describe("damaged"),
+      "A daemon (process 7) is using this home but can't be found, because daemon.json is damaged. Restart it: meter stop && meter start",
+    );
+    // A daemon that was killed left the file, and the disk is full.
+    assert.equal(
+      describe("stale"),
+      "A daemon (process 7) is using this home but does not answer: daemon.json names another process, so it starts, or could not write the file (is the disk full?). Find the cause: meter doctor",
+    );
   });
 
   it("counts refused connections", () => {
@@ -220,6 +223,15 @@ describe("renderStatus()", () => {
     assert.match(said, /\nConnections to hosts that could not be reached: 4\. /);
     assert.match(said, /\nConnections to hosts without a trusted certificate: 5\./);
     assert.match(said, /\nwarning {3}odd setting/);
+    const trusted = { ...proxy, unused_by_trusting: 2 };
+    assert.match(
+      renderStatus(facts({ proxy: trusted })),
+      /\n1 connection to a provider ended before a request\./,
+    );
+    assert.doesNotMatch(
+      renderStatus(facts({ proxy: { ...proxy, unused_by_trusting: 3 } })),
+      /before a request/,
+    );
   });
 
   it("ends with the coverage of the last day", () => {
