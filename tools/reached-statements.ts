@@ -52,7 +52,7 @@ export function listStatementSites(files: readonly string[], folder: string): re
 /** Lists the files of the store whose statements the servers run. Those of the other files run as the role that owns the tables. */
 export function storeFiles(): readonly string[] {
   const owners =
-    /\/(?:migrations\/|migrate\.ts|distribute\.ts|cluster-node\.ts|compact\.ts|backup-facts\.ts|hold-writes\.ts|withdrawals\.ts)/;
+    /\/(?:migrations\/|migrate\.ts|distribute\.ts|cluster-node\.ts|compact\.ts|backup-facts\.ts|hold-writes\.ts|unavailable-keys\.ts|withdrawals\.ts)/;
   return globSync("cloud/store/**/*.ts")
     .filter((file) => !owners.test(file))
     .sort();
