@@ -10,9 +10,12 @@ const PAGE_BYTES = 4_096;
 describe("checkPages()", () => {
   let folder: string;
   let path: string;
+  /** A check does not keep its process alive. */
+  let alive: ReturnType<typeof setInterval>;
   const opener = createSqliteOpener();
 
   beforeEach(async () => {
+    alive = setInterval(() => {}, 60_000);
     folder = mkdtempSync(join(tmpdir(), "meter-pages-"));
     path = join(folder, "meter.db");
     const connection = await opener.open(path);
@@ -23,7 +26,10 @@ describe("checkPages()", () => {
     });
     connection.close();
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  afterEach(() => {
+    clearInterval(alive);
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   it("finds nothing in an intact database that is in use, while other work runs", async () => {
     const connection = await opener.open(path);
